@@ -1,0 +1,1 @@
+"""Where computing happens: memory, copies and waiting, behind one small protocol."""

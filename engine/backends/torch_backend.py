@@ -1,0 +1,126 @@
+"""cpu, and the accelerators torch drives: cuda (NVIDIA, ROCm), xpu, mps.
+
+One class serves every accelerator through ``torch.Stream`` and ``torch.Event``: copies run on a stream of
+their own, ordered against computing by events, so nothing ever waits on the host inside a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import psutil
+import torch
+
+from engine.backends.base import Backend, DeviceSlot, HostBuffer, MemoryFigures
+from engine.errors import DeviceUnavailable
+from engine.weights.direct_io import aligned_buffer, round_up
+
+ACCELERATORS = ("cuda", "xpu", "mps")
+
+
+def open_backend(device: str = "auto") -> Backend:
+    """``auto`` takes the first accelerator there is, else the processor. Raises ``DeviceUnavailable``."""
+    if device == "auto":
+        device = next((name for name in ACCELERATORS if _is_available(name)), "cpu")
+    if device == "cpu":
+        return CpuBackend()
+    if device == "mlx":
+        raise DeviceUnavailable(
+            "The MLX backend is not part of this version.", "Use --device auto, which takes mps or the processor."
+        )
+    if device not in ACCELERATORS:
+        raise DeviceUnavailable(f"“{device}” is no device.", f"Choose auto, cpu, {', '.join(ACCELERATORS)}.")
+    if not _is_available(device):
+        raise DeviceUnavailable(
+            f"No {device} device is available here.", "Use --device auto or cpu, or check the driver."
+        )
+    return AcceleratorBackend(device)
+
+
+def _is_available(device: str) -> bool:
+    module = getattr(torch, device, None)
+    if module is not None and hasattr(module, "is_available"):
+        return bool(module.is_available())
+    return device == "mps" and torch.backends.mps.is_available()
+
+
+class CpuBackend:
+    """Unified: blocks are computed where the readers put them."""
+
+    name = "cpu"
+    device = torch.device("cpu")
+    is_unified = True
+
+    def allocate_host(self, nbytes: int) -> HostBuffer:
+        view = aligned_buffer(nbytes)
+        return HostBuffer(view, torch.frombuffer(view, dtype=torch.uint8))
+
+    def allocate_device(self, nbytes: int) -> DeviceSlot:
+        return DeviceSlot(self.allocate_host(nbytes).tensor)
+
+    def start_copy(self, source: torch.Tensor, slot: DeviceSlot) -> Callable[[], None]:
+        raise AssertionError("a unified backend never copies")
+
+    def begin_use(self, slot: DeviceSlot) -> None: ...
+
+    def end_use(self, slot: DeviceSlot) -> None: ...
+
+    def synchronize(self) -> None: ...
+
+    def memory(self) -> MemoryFigures:
+        memory = psutil.virtual_memory()
+        return MemoryFigures(memory.total, memory.available)
+
+    def close(self) -> None: ...
+
+
+class AcceleratorBackend:
+    """A discrete device behind torch's generic stream and event interface."""
+
+    is_unified = False
+
+    def __init__(self, device: str) -> None:
+        self.name = device
+        self.device = torch.device(device)
+        self._copy_stream = torch.Stream(device=self.device)
+        self._can_pin = device in ("cuda", "xpu")
+
+    def allocate_host(self, nbytes: int) -> HostBuffer:
+        if not self._can_pin:
+            view = aligned_buffer(nbytes)
+            return HostBuffer(view, torch.frombuffer(view, dtype=torch.uint8))
+        tensor = torch.empty(round_up(nbytes), dtype=torch.uint8, pin_memory=True)
+        if tensor.data_ptr() % 4096:
+            raise RuntimeError(f"pinned memory at {tensor.data_ptr():#x} is not page-aligned")
+        return HostBuffer(memoryview(cast(Any, tensor.numpy())), tensor)
+
+    def allocate_device(self, nbytes: int) -> DeviceSlot:
+        tensor = torch.empty(round_up(nbytes), dtype=torch.uint8, device=self.device)
+        return DeviceSlot(tensor, torch.Event(device=self.device), torch.Event(device=self.device))
+
+    def start_copy(self, source: torch.Tensor, slot: DeviceSlot) -> Callable[[], None]:
+        self._copy_stream.wait_event(slot.used)
+        with torch.inference_mode(), self._copy_stream:
+            slot.tensor[: source.numel()].copy_(source, non_blocking=True)
+        slot.copied.record(self._copy_stream)
+        return slot.copied.synchronize
+
+    def begin_use(self, slot: DeviceSlot) -> None:
+        torch.accelerator.current_stream(self.device).wait_event(slot.copied)
+
+    def end_use(self, slot: DeviceSlot) -> None:
+        slot.used.record(torch.accelerator.current_stream(self.device))
+
+    def synchronize(self) -> None:
+        torch.accelerator.synchronize(self.device)
+
+    def memory(self) -> MemoryFigures:
+        if self.name == "mps":
+            total = torch.mps.recommended_max_memory()
+            return MemoryFigures(total, total - torch.mps.current_allocated_memory())
+        free, total = torch.cuda.mem_get_info() if self.name == "cuda" else torch.xpu.mem_get_info()
+        return MemoryFigures(total, free)
+
+    def close(self) -> None:
+        self.synchronize()

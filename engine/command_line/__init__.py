@@ -1,0 +1,1 @@
+"""``python -m engine``: the fixed headless commands, for scripts and for people."""

@@ -1,0 +1,322 @@
+"""What each command does: calls the engine, prints its events, returns the exit code."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from engine.cancel import CancelToken
+from engine.command_line.conversation import run_conversation
+from engine.command_line.job_line import JobLine
+from engine.command_line.live_answer import LiveAnswer
+from engine.errors import InvalidRequest, UnsupportedModel
+from engine.events import (
+    Event,
+    Finished,
+    Outcome,
+    SplitResult,
+    VerifyResult,
+    event_to_dict,
+)
+from engine.generation.chat_format import Message
+from engine.generation.sampling import SamplingOptions
+from engine.load_options import LoadOptions
+from engine.local import LocalEngine
+from engine.quantities import format_duration, format_size
+from engine.request_checks import check_budget, check_can_chat, check_token_ids
+from engine.store.model_store import ModelState, ModelStore
+
+EXIT_DONE, EXIT_FAILED, EXIT_CANCELLED = 0, 1, 130
+
+
+def run(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    """Raises ``EngineError``; anything else that escapes is a bug."""
+    if getattr(options, "bits", None) in (4, 8):
+        raise UnsupportedModel(
+            f"This version keeps a model's own precision; {options.bits}-bit comes with a later one.",
+            "Leave --bits out.",
+        )
+    return _COMMANDS[options.command](options, store, cancel)
+
+
+def _probe(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    from engine.probe import probe_machine
+
+    store.models_folder.mkdir(parents=True, exist_ok=True)
+    report = probe_machine(store.models_folder)
+    if options.json:
+        _print_json({"event": "MachineReport", **dataclasses.asdict(report)})
+        return EXIT_DONE
+    print(f"{report.system}, {report.processor}, {report.cores} cores")
+    print(f"memory   {format_size(report.memory_total_bytes)}, {format_size(report.memory_free_bytes)} free")
+    for device in report.devices:
+        free = format_size(device.free_bytes)
+        print(f"{device.kind:<8} {device.name}, {format_size(device.total_bytes)}, {free} free")
+    if not report.devices:
+        print("device   none: models run on the processor")
+    print(f"models   {store.models_folder}")
+    print(f"disk     {format_size(report.disk_free_bytes)} free of {format_size(report.disk_total_bytes)}")
+    print(f"reading  {format_size(report.disk_bytes_per_second)}/s from the disk, past the cache")
+    print(f"compute  {format_size(report.compute_bytes_per_second)}/s of bfloat16 weights")
+    return EXIT_DONE
+
+
+def _plan(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    from engine.planning import plan_model
+
+    plan = plan_model(options.source, store, _load_options(options), delete_original=options.delete_original)
+    if options.json:
+        _print_json({"event": "ModelPlan", **dataclasses.asdict(plan)})
+        return EXIT_DONE
+    print(f"{plan.model}: {plan.architecture}, {plan.dtype}, {plan.blocks} blocks")
+    if plan.is_cut:
+        print("cut      already here")
+    print(
+        f"disk     {format_size(plan.disk_now_bytes)} now, {format_size(plan.disk_peak_bytes)} at the peak,"
+        f" {format_size(plan.disk_after_bytes)} after; {format_size(plan.disk_free_bytes)} free"
+    )
+    print(
+        f"memory   {format_size(plan.device_bytes)} on {plan.device}, {format_size(plan.slot_bytes)} of slots,"
+        f" {format_size(plan.host_bytes)} in main memory, {format_size(plan.cache_bytes)} for {plan.context:,} tokens"
+    )
+    print(f"streams  {format_size(plan.streamed_bytes)} from the disk for every token")
+    print(f"speed    about {format_duration(plan.predicted_s_per_token)} a token")
+    return EXIT_DONE
+
+
+def _split(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    with LocalEngine(store) as engine:
+        events = engine.split(options.source, delete_original=options.delete_original, cancel=cancel, target=options.to)
+        finished = _follow(events, options)
+    if isinstance(finished.result, SplitResult) and not options.json and finished.outcome is Outcome.DONE:
+        result = finished.result
+        rest = f", {format_size(result.bytes_deleted)} of originals deleted" if result.bytes_deleted else ""
+        print(
+            f"{result.model}: {result.blocks} blocks, {format_size(result.bytes_written)} written{rest}"
+            f" in {format_duration(result.elapsed_s)}"
+        )
+        print(result.path)
+    return _exit_code(finished)
+
+
+def _list(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    for model in store.list():
+        manifest = model.manifest
+        if options.json:
+            _print_json({
+                "event": "Model", "name": model.name, "title": model.title, "state": model.state.value,
+                "bytes": model.nbytes, "path": str(model.folder),
+                "dtype": manifest.dtype if manifest else None,
+                "architecture": manifest.architecture if manifest else None,
+            })  # fmt: skip
+            continue
+        state = "" if model.state is ModelState.READY else f"  ({model.state.value})"
+        precision = manifest.dtype if manifest else "-"
+        print(f"{model.name:<56} {format_size(model.nbytes):>9}  {precision}{state}")
+    return EXIT_DONE
+
+
+def _verify(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    from engine.store.verifier import verify
+
+    folder = store.resolve(options.model)
+    finished = _follow(verify(folder, repair=options.repair, store=store, cancel=cancel), options)
+    if isinstance(finished.result, VerifyResult):
+        result = finished.result
+        left = [name for name in result.damaged if name not in result.repaired]
+        if not options.json:
+            for name in result.damaged:
+                print(f"{name}: {'repaired' if name in result.repaired else 'damaged'}")
+            if finished.outcome is Outcome.DONE and not left:
+                print(f"{result.model}: {result.files} files, {format_size(result.bytes_read)} read, all sound")
+        if left:
+            print("strata-engine: repair them from the original with verify --repair.", file=sys.stderr)
+            return EXIT_FAILED
+    return _exit_code(finished)
+
+
+def _remove(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    folder = store.remove(options.model)
+    if options.json:
+        _print_json({"event": "Removed", "name": folder.name})
+    else:
+        print(f"{folder.name} is removed.")
+    return EXIT_DONE
+
+
+def _generate(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    _refuse_drafts(options.draft)
+    sampling = sampling_options(options)
+    _check_prompt(options)
+    with LocalEngine(store) as engine:
+        finished = _load(engine, options, cancel)
+        if finished.outcome is Outcome.CANCELLED:
+            return EXIT_CANCELLED
+        if options.logits is not None:
+            _write_logits(engine, options, cancel)
+        if options.chat is not None:
+            messages = [Message("user", options.chat)]
+            if options.system:
+                messages.insert(0, Message("system", options.system))
+            events = engine.answer(messages, sampling, cancel)
+        else:
+            events = engine.complete(options.prompt or options.prompt_ids, sampling, cancel)
+        finished = _follow_answer(events, options)
+    return _exit_code(finished)
+
+
+def _chat(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    sampling = sampling_options(options)
+    with LocalEngine(store) as engine:
+        if _load(engine, options, cancel).outcome is Outcome.CANCELLED:
+            return EXIT_CANCELLED
+        return run_conversation(engine, sampling, system=options.system, as_json=options.json)
+
+
+def _bench(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    from engine.benchmark import measure_model
+
+    with LocalEngine(store) as engine:
+        folder = _prepare(engine, options, cancel)
+        if folder is None:
+            return EXIT_CANCELLED
+        report = measure_model(
+            folder, _load_options(options, nothing_resident=options.cold), passes=options.passes, cancel=cancel
+        )
+    if options.json:
+        _print_json({"event": "BenchReport", **dataclasses.asdict(report)})
+        return EXIT_DONE
+    print(f"{report.model} on {report.device}: {report.s_per_token:.4f} s/token median of {report.passes}")
+    print(f"streamed {format_size(report.streamed_bytes)} a token; resident {format_size(report.resident_bytes)}")
+    if report.limit_s_per_token is not None and report.share_of_limit is not None:
+        print(
+            f"the same reads without a model: {report.limit_s_per_token:.4f} s; "
+            f"share of the limit {report.share_of_limit:.1%}"
+        )
+    return EXIT_DONE
+
+
+def _load(engine: LocalEngine, options: argparse.Namespace, cancel: CancelToken) -> Finished:
+    """Cuts the model if need be, refuses what can be refused before torch is there, and loads."""
+    folder = _prepare(engine, options, cancel)
+    if folder is None:
+        return Finished(Outcome.CANCELLED)
+    check_budget(folder, _load_options(options))
+    if options.command == "chat" or options.chat is not None:
+        check_can_chat(folder)
+    elif options.prompt_ids is not None:
+        check_token_ids(folder, options.prompt_ids)
+    return _follow(engine.load(folder, _load_options(options), cancel), options, is_last=False)
+
+
+def _prepare(engine: LocalEngine, options: argparse.Namespace, cancel: CancelToken) -> Path | None:
+    """The folder of the split, cut first if need be; None where that was cancelled."""
+    finished = _follow(engine.prepare(options.model, cancel), options, is_last=False)
+    if finished.outcome is Outcome.CANCELLED or not isinstance(finished.result, SplitResult):
+        return None
+    return Path(finished.result.path)
+
+
+def _write_logits(engine: LocalEngine, options: argparse.Namespace, cancel: CancelToken) -> None:
+    import numpy as np
+
+    session = engine.session
+    ids = session.encode(options.prompt) if options.prompt is not None else session.check_ids(options.prompt_ids or [])
+    logits = engine.prompt_logits(ids, cancel)
+    try:
+        with options.logits.open("wb") as file:
+            np.save(file, logits.numpy())
+    except OSError as error:
+        raise InvalidRequest(
+            f"{options.logits} cannot be written: {error.strerror}.", "Choose another file."
+        ) from error
+
+
+def _check_prompt(options: argparse.Namespace) -> None:
+    """What needs no model to be refused is refused before one is loaded."""
+    for text in (options.chat, options.prompt):
+        if text is not None and not text.strip():
+            raise InvalidRequest("The prompt is empty.", "Write something for the model to answer.")
+    if options.prompt_ids is not None and not options.prompt_ids:
+        raise InvalidRequest("The prompt is empty.", "Give at least one token id.")
+    if options.logits is not None and options.chat is not None:
+        raise InvalidRequest("--logits writes the pass over a plain prompt.", "Use it with --prompt or --prompt-ids.")
+
+
+def _refuse_drafts(draft: str) -> None:
+    if draft != "none":
+        raise InvalidRequest("This version has no drafts.", "Leave --draft out; a later version proposes tokens ahead.")
+
+
+def sampling_options(options: argparse.Namespace) -> SamplingOptions:
+    return SamplingOptions(
+        greedy=options.greedy,
+        temperature=options.temperature,
+        top_p=options.top_p,
+        top_k=options.top_k,
+        min_p=options.min_p,
+        repetition_penalty=options.repetition_penalty,
+        seed=options.seed,
+        max_new_tokens=options.max_new_tokens,
+    )
+
+
+def _load_options(options: argparse.Namespace, *, nothing_resident: bool = False) -> LoadOptions:
+    return LoadOptions(options.device, options.vram, options.ram, options.context, nothing_resident)
+
+
+def _follow(events: Iterable[Event], options: argparse.Namespace, *, is_last: bool = True) -> Finished:
+    """Shows a job's events and returns its end. With --json the last ``Finished`` of a command is printed too."""
+    line = JobLine()
+    finished = Finished(Outcome.CANCELLED)
+    try:
+        for event in events:
+            if isinstance(event, Finished):
+                finished = event
+            if options.json:
+                if is_last or not isinstance(event, Finished):
+                    _print_json(event_to_dict(event))
+            else:
+                line.show(event)
+    finally:
+        line.clear()
+    return finished
+
+
+def _follow_answer(events: Iterator[Event], options: argparse.Namespace) -> Finished:
+    view = LiveAnswer()
+    finished = Finished(Outcome.CANCELLED)
+    for event in events:
+        if isinstance(event, Finished):
+            finished = event
+        if options.json:
+            _print_json(event_to_dict(event))
+        else:
+            view.show(event)
+    return finished
+
+
+def _exit_code(finished: Finished) -> int:
+    return EXIT_DONE if finished.outcome is Outcome.DONE else EXIT_CANCELLED
+
+
+def _print_json(fields: dict[str, Any]) -> None:
+    print(json.dumps(fields, ensure_ascii=False), flush=True)
+
+
+_COMMANDS = {
+    "probe": _probe,
+    "plan": _plan,
+    "split": _split,
+    "list": _list,
+    "verify": _verify,
+    "remove": _remove,
+    "generate": _generate,
+    "chat": _chat,
+    "bench": _bench,
+}

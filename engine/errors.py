@@ -1,0 +1,95 @@
+"""What can go wrong for a user: one sentence with the numbers, one next step, detail for the log.
+
+An ``EngineError`` is the user's situation (a full disk, a damaged file, a model that cannot run). Anything
+else that escapes the engine is a bug of ours. Being cancelled is an outcome, never an error.
+"""
+
+from __future__ import annotations
+
+
+class EngineError(Exception):
+    """A situation the user can understand and act on.
+
+    ``message`` says what happened with its numbers; ``next_step`` what to do about it; ``detail`` is for the log.
+    """
+
+    def __init__(self, message: str, next_step: str = "", *, detail: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+        self.detail = detail
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.next_step}".strip()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (type(self), dict(self.__dict__))
+
+
+def _restore(kind: type[EngineError], state: dict[str, object]) -> EngineError:
+    """Rebuilds an error that crossed a process boundary, whatever its constructor takes."""
+    error = kind.__new__(kind)
+    Exception.__init__(error, state["message"])
+    error.__dict__.update(state)
+    return error
+
+
+class InvalidRequest(EngineError):
+    """The request itself is malformed: an empty prompt, an id outside the vocabulary, a bad option."""
+
+
+class SourceError(EngineError):
+    """What was given as a model is not one: missing, empty, an adapter, a web page saved as a shard."""
+
+
+class ModelNotFound(EngineError):
+    """No model of that name is in the models folder, and it is no folder or file either."""
+
+
+class UnsupportedModel(EngineError):
+    """The checkpoint is sound, but this engine or this machine cannot run it."""
+
+
+class DamagedFile(EngineError):
+    """Files that do not match their recorded size or digest. ``files`` are paths relative to the split."""
+
+    def __init__(self, message: str, next_step: str = "", *, files: tuple[str, ...] = (), detail: str = "") -> None:
+        super().__init__(message, next_step, detail=detail)
+        self.files = files
+
+
+class ShortageError(EngineError):
+    """Too little of something countable. ``need`` and ``have`` are bytes, or tokens for a context."""
+
+    def __init__(self, message: str, next_step: str = "", *, need: int, have: int, detail: str = "") -> None:
+        super().__init__(message, next_step, detail=detail)
+        self.need = need
+        self.have = have
+
+
+class DiskFull(ShortageError):
+    """Not enough free space on the drive, in bytes."""
+
+
+class BudgetTooSmall(ShortageError):
+    """A memory budget, in bytes, that cannot hold even one block."""
+
+
+class ContextOverflow(ShortageError):
+    """The conversation is longer than the model's context, in tokens."""
+
+
+class TargetNotWritable(EngineError):
+    """The folder a split should go to cannot be written."""
+
+
+class ModelBusy(EngineError):
+    """Another process is cutting, repairing or removing this very model."""
+
+
+class DeviceUnavailable(EngineError):
+    """The device that was asked for is not there."""
+
+
+class NotFinite(EngineError):
+    """The model produced infinities or NaN: a float16 overflow or damaged weights."""

@@ -1,0 +1,219 @@
+"""One conversation with one loaded model: its tokens, its cache, and answers as events."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from transformers import PreTrainedTokenizerBase
+
+from engine.cancel import Cancelled, CancelToken
+from engine.errors import ContextOverflow, InvalidRequest, UnsupportedModel
+from engine.events import (
+    BytesMoved,
+    Event,
+    Finished,
+    GenerationResult,
+    Outcome,
+    StopReason,
+    TokenArrived,
+)
+from engine.generation.chat_format import ChatFormat, Message, Prompt
+from engine.generation.context_size import context_limit
+from engine.generation.kv_cache import KvCache
+from engine.generation.sampling import SamplingOptions, generation_kwargs
+from engine.generation.text_stream import TextStream
+from engine.generation.token_ids import require_known_ids
+from engine.generation.torch_runner import TorchRunner
+from engine.streaming.loaded_model import LoadedModel
+
+Emit = Callable[[Event], None]
+
+
+class _NoText:
+    """Stands in for a tokenizer that the model does not have: ids come, but no text."""
+
+    text = ""
+
+    def push(self, token_id: int) -> str:
+        return ""
+
+    def flush(self) -> str:
+        return ""
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answer while it grows."""
+
+    stream: TextStream | _NoText
+    started: float = field(default_factory=time.perf_counter)
+    token_ids: list[int] = field(default_factory=list[int])
+    arrival_times: list[float] = field(default_factory=list[float])
+
+    def add(self, token_id: int) -> None:
+        self.token_ids.append(token_id)
+        self.arrival_times.append(time.perf_counter())
+
+
+class Session:
+    """Called from the compute thread. ``context`` caps the length, in tokens, below the model's own limit."""
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        tokenizer: PreTrainedTokenizerBase | None,
+        *,
+        context: int | None = None,
+        chat_format: ChatFormat | None = None,
+    ) -> None:
+        self._loaded = loaded
+        self._tokenizer = tokenizer
+        self._format = chat_format or (ChatFormat(tokenizer) if tokenizer is not None else None)
+        self._runner = TorchRunner(loaded)
+        self._cache = KvCache(loaded.model)
+        self._cache.reset()
+        self._previous: tuple[Prompt, list[int]] | None = None
+        limit = context_limit(loaded.config)
+        limits = [value for value in (limit, context) if value is not None]
+        self.context: int | None = min(limits) if limits else None
+
+    def answer(
+        self, messages: Sequence[Message], options: SamplingOptions, *, emit: Emit, cancel: CancelToken
+    ) -> Finished:
+        """The assistant's next message, by the model's chat template. Only new tokens are computed.
+
+        Raises ``ContextOverflow`` before the pass, ``InvalidRequest``, ``UnsupportedModel`` without a template.
+        """
+        if self._format is None:
+            raise _no_tokenizer()
+        if self._previous is None:
+            prompt = self._format.encode_prompt(messages)
+        else:
+            prompt = self._format.encode_next_prompt(*self._previous, messages)
+        stop = self._format.stop_token_ids(self._loaded.generation_config.to_dict())
+        token_ids: list[int] = []
+        try:
+            return self._generate(prompt.ids, options, stop, token_ids, emit, cancel)
+        finally:
+            self._previous = prompt, token_ids
+
+    def complete(
+        self, prompt: str | Sequence[int], options: SamplingOptions, *, emit: Emit, cancel: CancelToken
+    ) -> Finished:
+        """Continues a text, or token ids, as they are."""
+        ids = self.encode(prompt) if isinstance(prompt, str) else self.check_ids(prompt)
+        configured = self._loaded.generation_config.eos_token_id
+        stop = frozenset(configured if isinstance(configured, list) else [configured])
+        self._previous = None
+        return self._generate(ids, options, stop, [], emit, cancel)
+
+    def prompt_logits(self, token_ids: Sequence[int], *, emit: Emit, cancel: CancelToken) -> torch.Tensor:
+        """Logits of the prompt pass: float32 [tokens, vocabulary], on the CPU."""
+        self._check_context(len(token_ids))
+        return self._runner.prompt_logits(token_ids, emit=emit, cancel=cancel)
+
+    def encode(self, text: str) -> list[int]:
+        if not text:
+            raise InvalidRequest("The prompt is empty.", "Write something for the model to continue.")
+        if self._tokenizer is None:
+            raise _no_tokenizer()
+        return self.check_ids(self._tokenizer.encode(text, verbose=False))
+
+    def check_ids(self, token_ids: Sequence[int]) -> list[int]:
+        """Raises ``InvalidRequest`` for an empty prompt or ids the model has no embedding for."""
+        require_known_ids(token_ids, self._loaded.vocabulary_rows)
+        return list(token_ids)
+
+    def _generate(
+        self,
+        prompt_ids: Sequence[int],
+        options: SamplingOptions,
+        stop: frozenset[int | None],
+        token_ids: list[int],
+        emit: Emit,
+        cancel: CancelToken,
+    ) -> Finished:
+        self._check_context(len(prompt_ids))
+        cached = self._cache.keep_prefix_of(prompt_ids)
+        moved = self._loaded.streamer.bytes_moved()
+        stream = _NoText() if self._tokenizer is None else TextStream(self._tokenizer)
+        answer = _Answer(stream, token_ids=token_ids)
+        kwargs = generation_kwargs(options, self._loaded.generation_config.to_dict())
+        reason = StopReason.CANCELLED
+        passes = self._runner.decode(prompt_ids, self._cache, kwargs, seed=options.seed, emit=emit, cancel=cancel)
+        try:
+            for token_id in passes:
+                found = self._stop_reason(answer, token_id, len(prompt_ids), options, stop)
+                is_stop_token = found is StopReason.STOP_TOKEN
+                answer.add(token_id)
+                text = "" if is_stop_token else answer.stream.push(token_id)
+                if found is not None:
+                    text += answer.stream.flush()
+                emit(TokenArrived(len(answer.token_ids) - 1, token_id, text))
+                if found is not None:
+                    reason = found
+                    break
+        except Cancelled:
+            rest = answer.stream.flush()
+            if rest:
+                emit(TokenArrived(len(answer.token_ids) - 1, answer.token_ids[-1], rest))
+        finally:
+            passes.close()
+        outcome = Outcome.CANCELLED if reason is StopReason.CANCELLED else Outcome.DONE
+        return Finished(outcome, self._result(answer, reason, len(prompt_ids), cached, moved))
+
+    def _stop_reason(
+        self,
+        answer: _Answer,
+        token_id: int,
+        prompt_tokens: int,
+        options: SamplingOptions,
+        stop: frozenset[int | None],
+    ) -> StopReason | None:
+        count = len(answer.token_ids) + 1
+        if token_id in stop:
+            return StopReason.STOP_TOKEN
+        if count >= options.max_new_tokens:
+            return StopReason.LENGTH_LIMIT
+        if self.context is not None and prompt_tokens + count >= self.context:
+            return StopReason.CONTEXT_FULL
+        return None
+
+    def _result(
+        self, answer: _Answer, reason: StopReason, prompt_tokens: int, cached: int, before: BytesMoved
+    ) -> GenerationResult:
+        now = self._loaded.streamer.bytes_moved()
+        times = answer.arrival_times
+        gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+        return GenerationResult(
+            text=answer.stream.text,
+            token_ids=tuple(answer.token_ids),
+            stop_reason=reason,
+            prompt_tokens=prompt_tokens,
+            cached_tokens=cached,
+            first_token_s=times[0] - answer.started if times else None,
+            s_per_token=statistics.median(gaps) if gaps else None,
+            total_s=time.perf_counter() - answer.started,
+            bytes_moved=BytesMoved(now.device - before.device, now.host - before.host, now.disk - before.disk),
+        )
+
+    def _check_context(self, prompt_tokens: int) -> None:
+        if self.context is not None and prompt_tokens >= self.context:
+            raise ContextOverflow(
+                f"The conversation has {prompt_tokens:,} tokens; this model's context holds {self.context:,}.",
+                "Shorten it, start a new conversation, or allow a larger context.",
+                need=prompt_tokens + 1,
+                have=self.context,
+            )
+
+
+def _no_tokenizer() -> UnsupportedModel:
+    return UnsupportedModel(
+        "This model has no tokenizer that can be read, so text cannot be turned into tokens.",
+        "Give token ids with --prompt-ids, or add tokenizer.json to its original and cut it again.",
+    )

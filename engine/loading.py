@@ -1,0 +1,78 @@
+"""From a split and the user's limits to a loaded model: device, budgets, prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+
+from engine.backends.base import Backend
+from engine.backends.torch_backend import open_backend
+from engine.cancel import CancelToken
+from engine.errors import EngineError
+from engine.events import Event, Loaded
+from engine.generation.context_size import cache_bytes, planned_context
+from engine.load_options import LoadOptions
+from engine.probe import measure_speeds
+from engine.store.manifest import read_config, read_manifest
+from engine.store.verifier import check_sizes
+from engine.streaming.block_roles import block_sizes
+from engine.streaming.budgets import FreeMemory, plan_budgets
+from engine.streaming.loaded_model import LoadedModel, open_model
+from engine.streaming.residency import SLOTS_WANTED, BlockSize, Budgets, Role
+
+
+def load_model(folder: Path, options: LoadOptions, emit: Callable[[Event], None], cancel: CancelToken) -> LoadedModel:
+    """Emits ``LoadProgress`` and one ``Loaded``. Raises ``EngineError`` or ``Cancelled``."""
+    manifest = read_manifest(folder)
+    check_sizes(folder, manifest)
+    backend = open_backend(options.device)
+    dtype = getattr(torch, manifest.dtype)
+    budgets = choose_budgets(block_sizes(manifest), dtype, read_config(folder), backend, options)
+    loaded = open_model(folder, backend, budgets, cancel=cancel, on_progress=emit)
+    plan = loaded.plan
+    emit(
+        Loaded(
+            model=manifest.model,
+            device=backend.name,
+            blocks=loaded.streamer.block_count,
+            device_bytes=plan.device_bytes,
+            host_bytes=plan.host_bytes,
+            streamed_bytes=plan.streamed_bytes,
+            slot_bytes=plan.slot_bytes,
+            predicted_s_per_token=_predict(loaded),
+        )
+    )
+    return loaded
+
+
+def choose_budgets(
+    blocks: Sequence[BlockSize],
+    dtype: torch.dtype,
+    config: dict[str, Any],
+    backend: Backend,
+    options: LoadOptions,
+) -> Budgets:
+    """Bytes for weights and slots on this backend, now."""
+    if options.nothing_resident:
+        once = max(block.nbytes for block in blocks if block.role is Role.ONCE)
+        always = sum(block.nbytes for block in blocks if block.role is Role.ALWAYS)
+        return Budgets(always + SLOTS_WANTED * once, 0 if backend.is_unified else SLOTS_WANTED * once)
+    tokens = planned_context(config, options.context)
+    reserve = cache_bytes(config, tokens, dtype.itemsize)
+    host = psutil.virtual_memory().available
+    free = FreeMemory(host, None if backend.is_unified else backend.memory().free)
+    return plan_budgets(free, vram=options.vram, ram=options.ram, cache_bytes=reserve)
+
+
+def _predict(loaded: LoadedModel) -> float | None:
+    """Seconds per token from speeds measured now; None where measuring them is refused."""
+    dtype = getattr(torch, loaded.manifest.dtype)
+    files = [loaded.folder / block.file for block in loaded.manifest.blocks if block.kind == "layer"]
+    try:
+        return loaded.plan.predict_pass_s(measure_speeds(loaded.backend, dtype, files[:8]))
+    except (OSError, EngineError):
+        return None

@@ -1,0 +1,185 @@
+"""The engine in this process: owns the model store and at most one loaded model.
+
+Every long call is an iterator of events that ends with one ``Finished`` or raises one ``EngineError``.
+Everything that touches the loaded model runs on one compute thread, the lane.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.cancel import Cancelled, CancelToken
+from engine.errors import InvalidRequest, ModelNotFound
+from engine.events import Event, Finished, Outcome, SplitResult
+from engine.lane import Emit, Lane
+from engine.load_options import LoadOptions
+from engine.store.manifest import MANIFEST_NAME, read_manifest
+from engine.store.model_store import ModelStore
+from engine.store.open_source import open_source
+from engine.store.source import STARTER
+
+log = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedTokenizerBase
+
+    from engine.generation.chat_format import Message
+    from engine.generation.sampling import SamplingOptions
+    from engine.generation.session import Session
+    from engine.streaming.loaded_model import LoadedModel
+
+
+class LocalEngine:
+    """Use as a context manager, or call ``close``: it frees the model and ends the compute thread."""
+
+    def __init__(self, store: ModelStore) -> None:
+        self.store = store
+        self._lane = Lane("compute")
+        self._loaded: LoadedModel | None = None
+        self._session: Session | None = None
+        self._options = LoadOptions()
+
+    def __enter__(self) -> LocalEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def loaded(self) -> LoadedModel | None:
+        return self._loaded
+
+    def split(
+        self, source: str, *, delete_original: bool, cancel: CancelToken, target: Path | None = None
+    ) -> Iterator[Event]:
+        """Cuts a source into the store, or says at once that it is there. Resumes what was begun."""
+        store = ModelStore(self.store.data_dir, models_folder=target) if target else self.store
+        opened = open_source(source)
+        with store.lock(store.folder_for(opened.record)):
+            pass  # says that a folder is read-only, or a model busy, before torch is imported
+        from engine.store.splitter import split_source
+
+        return split_source(opened, store, delete_original=delete_original, cancel=cancel)
+
+    def prepare(self, model: str, cancel: CancelToken) -> Iterator[Event]:
+        """Makes sure ``model`` is cut: a name of the store as it is, any other source is split first.
+
+        Ends with ``Finished``, whose result names the split's folder.
+        """
+        folder = self._find(model)
+        if folder is None:
+            yield from self.split(model, delete_original=False, cancel=cancel)
+        else:
+            manifest = read_manifest(folder)
+            result = SplitResult(manifest.model, str(folder), len(manifest.blocks), 0, 0, 0.0)
+            yield Finished(Outcome.DONE, result)
+
+    def load(self, folder: Path, options: LoadOptions, cancel: CancelToken) -> Iterator[Event]:
+        """Loads a split, in place of the model loaded before. Yields ``LoadProgress``, ``Loaded``, ``Finished``."""
+        return self._lane.events(lambda emit: self._load(folder, options, emit, cancel), cancel)
+
+    def answer(self, messages: Sequence[Message], options: SamplingOptions, cancel: CancelToken) -> Iterator[Event]:
+        """The next message of a conversation with the loaded model; the cache of the last turn is reused."""
+        session = self._require_session()
+        return self._lane.events(lambda emit: session.answer(messages, options, emit=emit, cancel=cancel), cancel)
+
+    def complete(self, prompt: str | Sequence[int], options: SamplingOptions, cancel: CancelToken) -> Iterator[Event]:
+        """Continues a text or token ids with the loaded model."""
+        session = self._require_session()
+        return self._lane.events(lambda emit: session.complete(prompt, options, emit=emit, cancel=cancel), cancel)
+
+    def prompt_logits(self, token_ids: Sequence[int], cancel: CancelToken) -> torch.Tensor:
+        """float32 [tokens, vocabulary] of one pass. Raises ``Cancelled``."""
+        session = self._require_session()
+        found: list[torch.Tensor] = []
+
+        def job(emit: Emit) -> Finished:
+            found.append(session.prompt_logits(token_ids, emit=emit, cancel=cancel))
+            return Finished(Outcome.DONE)
+
+        for _ in self._lane.events(job, cancel):
+            pass
+        return found[0]
+
+    def new_conversation(self) -> None:
+        """Forgets the cache of the last one; the model stays loaded."""
+        if self._loaded is not None:
+            self._session = _open_session(self._loaded, self._options)
+
+    @property
+    def session(self) -> Session:
+        return self._require_session()
+
+    def unload(self) -> None:
+        """Frees the model's memory."""
+        self._session = None
+        if self._loaded is not None:
+            self._loaded.close()
+            self._loaded = None
+            gc.unfreeze()
+            gc.collect()
+
+    def close(self) -> None:
+        self.unload()
+        self._lane.close()
+
+    def _find(self, model: str) -> Path | None:
+        if model == STARTER or (Path(model).expanduser().is_dir() and not _is_split(model)):
+            manifest = self.store.find_finished(open_source(model).record)
+            return self.store.models_folder / manifest.model if manifest else None
+        try:
+            return self.store.resolve(model)
+        except ModelNotFound as error:
+            if Path(model).expanduser().exists() or _could_be_repo(model):
+                return None
+            raise error
+
+    def _load(self, folder: Path, options: LoadOptions, emit: Emit, cancel: CancelToken) -> Finished:
+        from engine.loading import load_model
+
+        self.unload()
+        try:
+            self._loaded = load_model(folder, options, emit, cancel)
+        except Cancelled:
+            return Finished(Outcome.CANCELLED)
+        self._options = options
+        self._session = _open_session(self._loaded, options)
+        # What is loaded lives as long as the model: nothing of it needs looking at by the collector again.
+        gc.collect()
+        gc.freeze()
+        return Finished(Outcome.DONE)
+
+    def _require_session(self) -> Session:
+        if self._session is None:
+            raise InvalidRequest("No model is loaded.", "Load one first.")
+        return self._session
+
+
+def _open_session(loaded: LoadedModel, options: LoadOptions) -> Session:
+    from engine.generation.session import Session
+
+    return Session(loaded, _read_tokenizer(loaded.folder), context=options.context)
+
+
+def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase | None:
+    """None where the model has none, or one no library here can read: token ids still work."""
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(folder)
+    except (ValueError, OSError, ImportError, KeyError, AttributeError, TypeError) as error:
+        log.warning("no tokenizer in %s: %r", folder, error)
+        return None
+
+
+def _is_split(model: str) -> bool:
+    return (Path(model).expanduser() / MANIFEST_NAME).is_file()
+
+
+def _could_be_repo(model: str) -> bool:
+    return model.count("/") == 1 and not model.startswith((".", "/", "~"))

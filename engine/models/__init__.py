@@ -1,0 +1,1 @@
+"""What transformers knows of a model: its empty skeleton, its structure, its checkpoint conversion."""

@@ -1,0 +1,37 @@
+"""Which transformers class runs a config, judged by what the class can do."""
+
+from __future__ import annotations
+
+import transformers
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
+)
+
+from engine.errors import UnsupportedModel
+
+
+def find_model_class(config: PreTrainedConfig) -> type[PreTrainedModel]:
+    """The class that generates text from this config.
+
+    The architecture the config names comes first; then the Auto mappings, image-text classes ahead for
+    ``…ForConditionalGeneration``. Raises ``UnsupportedModel`` where no class can generate.
+    """
+    names = list(config.architectures or [])
+    candidates = [getattr(transformers, name, None) for name in names]
+    mappings = [MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING]
+    if any(name.endswith("ForConditionalGeneration") for name in names):
+        mappings.reverse()
+    candidates += [mapping.get(type(config), None) for mapping in mappings]
+    for candidate in candidates:
+        if isinstance(candidate, type) and issubclass(candidate, PreTrainedModel) and candidate.can_generate():
+            if getattr(config, "is_encoder_decoder", False):
+                break
+            return candidate
+    named = f" ({names[0]})" if names else ""
+    kind = "an encoder-decoder" if getattr(config, "is_encoder_decoder", False) else "not a text-generating"
+    raise UnsupportedModel(
+        f"This is {kind} model of type “{config.model_type}”{named}; Strata runs decoder-only language models.",
+        "Choose a chat or text-generation model.",
+    )

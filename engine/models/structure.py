@@ -1,0 +1,178 @@
+"""Which blocks a model is made of, found from the structure of its empty skeleton, never from a family's names.
+
+The decoder layers are the largest ModuleList inside the model's decoder. What is not under it is the
+input embedding, the output head, and the rest (norms, position tables, projections, a vision tower).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from torch import nn
+from transformers import PreTrainedModel
+
+from engine.errors import UnsupportedModel
+
+STREAMED_PART_BYTES = 32 << 20
+"""A part outside the layers (a vision tower, say) from this size on is a block of its own."""
+
+
+class BlockKind(StrEnum):
+    """EMBED is read row by row; LAYER, HEAD and PART stream or stay; NORM (all that is small) always stays."""
+
+    EMBED = "embed"
+    LAYER = "layer"
+    PART = "part"
+    NORM = "norm"
+    HEAD = "head"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSpec:
+    """One block: ``module`` is the path whose forward needs it (None: needed all the time).
+
+    ``tensors`` are the model's own names; a tied tensor is listed once, under its first name.
+    """
+
+    name: str
+    kind: BlockKind
+    module: str | None
+    tensors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStructure:
+    """The blocks in the order of one pass. ``aliases`` maps a tied tensor's other names to the stored one."""
+
+    blocks: tuple[BlockSpec, ...]
+    layers_path: str
+    embedding_path: str | None
+    head_path: str | None
+    aliases: Mapping[str, str]
+
+
+def find_structure(model: PreTrainedModel, *, untied: frozenset[str] = frozenset()) -> ModelStructure:
+    """Raises ``UnsupportedModel`` where no decoder layers can be found.
+
+    ``untied`` are names the config ties but the checkpoint holds with values of their own.
+    """
+    layers_path = _find_layers(model)
+    names, aliases = _tensor_names(model, untied)
+    embedding = _path_of(model, model.get_input_embeddings())
+    head = _path_of(model, model.get_output_embeddings())
+    is_head_tied = head is not None and any(alias.startswith(head + ".") for alias in aliases)
+    shared = _shared_between_layers(aliases, layers_path)
+
+    by_block: dict[str, list[str]] = {}
+    modules: dict[str, tuple[BlockKind, str | None]] = {"norm": (BlockKind.NORM, None)}
+    for name in names:
+        block, kind, module = "norm", BlockKind.NORM, None
+        match = re.match(re.escape(layers_path) + r"\.(\d+)\.", name + ".")
+        if match is not None and name not in shared:
+            index = int(match[1])
+            block, kind, module = f"layer-{index:03d}", BlockKind.LAYER, f"{layers_path}.{index}"
+        elif embedding is not None and name == f"{embedding}.weight":
+            block, kind, module = "embed", BlockKind.EMBED, embedding
+        elif head is not None and not is_head_tied and name.startswith(head + "."):
+            block, kind, module = "head", BlockKind.HEAD, head
+        modules[block] = kind, module
+        by_block.setdefault(block, []).append(name)
+    _take_out_parts(model, by_block, modules, layers_path)
+    blocks = [
+        BlockSpec(block, modules[block][0], modules[block][1], tuple(tensors)) for block, tensors in by_block.items()
+    ]
+    order = {BlockKind.EMBED: 0, BlockKind.PART: 1, BlockKind.LAYER: 2, BlockKind.NORM: 3, BlockKind.HEAD: 4}
+    blocks.sort(key=lambda block: (order[block.kind], block.name))
+    return ModelStructure(tuple(blocks), layers_path, embedding, head, aliases)
+
+
+def _find_layers(model: PreTrainedModel) -> str:
+    decoder = model.get_decoder() if hasattr(model, "get_decoder") else model
+    root = _path_of(model, decoder) or ""
+    found: list[tuple[int, str]] = []
+
+    def visit(module: nn.Module, path: str) -> None:
+        for name, child in module.named_children():
+            child_path = f"{path}.{name}" if path else name
+            if isinstance(child, nn.ModuleList) and len(child) > 0:
+                found.append((sum(p.numel() for p in child.parameters()), child_path))
+            else:
+                visit(child, child_path)
+
+    visit(model.get_submodule(root), root)
+    if not found:
+        raise UnsupportedModel(
+            f"{type(model).__name__} has no list of decoder layers to stream.",
+            "Choose another model; this one has a structure Strata does not know.",
+        )
+    return max(found)[1]
+
+
+def _tensor_names(model: nn.Module, untied: frozenset[str]) -> tuple[list[str], dict[str, str]]:
+    """Stored names in registration order, and alias → stored name for every further name of a tensor."""
+    first: dict[int, str] = {}
+    aliases: dict[str, str] = {}
+    names: list[str] = []
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        stored = first.setdefault(id(tensor), name)
+        if stored == name or name in untied:
+            names.append(name)
+        else:
+            aliases[name] = stored
+    return names, aliases
+
+
+def _shared_between_layers(aliases: Mapping[str, str], layers_path: str) -> set[str]:
+    """Tensors used by several layers (Zamba's shared block): they belong to none of them and always stay."""
+    return {
+        stored
+        for alias, stored in aliases.items()
+        if stored.startswith(layers_path + ".") and _head_of(alias, layers_path) != _head_of(stored, layers_path)
+    }
+
+
+def _head_of(name: str, layers_path: str) -> str:
+    rest = name.removeprefix(layers_path + ".")
+    return rest.split(".", 1)[0] if rest != name else name
+
+
+def _take_out_parts(
+    model: nn.Module,
+    by_block: dict[str, list[str]],
+    modules: dict[str, tuple[BlockKind, str | None]],
+    layers_path: str,
+) -> None:
+    """Moves the large parts out of ``norm`` into blocks of their own, one for each outermost module."""
+    parts: dict[str, list[str]] = {}
+    for name in by_block.get("norm", []):
+        parts.setdefault(_outermost_apart_from(name, layers_path), []).append(name)
+    tensors = dict(model.state_dict(keep_vars=True))
+    for path, names in parts.items():
+        size = sum(tensors[name].numel() * tensors[name].dtype.itemsize for name in names)
+        is_module = path != "" and all(name.startswith(path + ".") for name in names)
+        is_shared = path.startswith(layers_path)
+        if size < STREAMED_PART_BYTES or not is_module or is_shared:
+            continue
+        block = re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-")
+        modules[block] = BlockKind.PART, path
+        by_block[block] = names
+        by_block["norm"] = [name for name in by_block["norm"] if name not in set(names)]
+    if not by_block.get("norm"):
+        by_block.pop("norm", None)
+
+
+def _outermost_apart_from(name: str, layers_path: str) -> str:
+    """The longest way down to ``name`` that leaves the way to the layers, plus one step: its own part."""
+    path = name.split(".")[:-1]
+    other = layers_path.split(".")
+    for depth, step in enumerate(path):
+        if depth >= len(other) or step != other[depth]:
+            return ".".join(path[: depth + 1])
+    return ""
+
+
+def _path_of(model: nn.Module, wanted: nn.Module | None) -> str | None:
+    return next((path for path, module in model.named_modules() if module is wanted), None)

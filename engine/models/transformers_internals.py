@@ -1,0 +1,237 @@
+"""The one place that touches transformers' internals: empty models and load-time weight conversion.
+
+transformers 5 renames, merges, splits and transposes checkpoint tensors while it loads them. The same
+machinery runs here, one *conversion group* at a time (the smallest set of checkpoint tensors that
+converts together), so that a split holds the model's own parameters and no more than one group is in
+memory. ``tests/unit/engine/test_transformers_internals.py`` fails loudly when a release moves any of it.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from accelerate import init_empty_weights
+from torch import nn
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.conversion_mapping import get_model_conversion_mapping
+from transformers.core_model_loading import (
+    WeightConverter,
+    WeightRenaming,
+    convert_and_load_state_dict_in_model,
+    dot_natural_key,
+    rename_source_key,
+)
+from transformers.modeling_utils import LoadStateDictConfig
+from transformers.utils import logging as transformers_logging
+
+LazyTensor = Any
+"""Anything whose ``[...]`` gives a ``torch.Tensor``: a safetensors slice, a mapped tensor, our own reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorShape:
+    """Shape and dtype of one tensor; its values are elsewhere."""
+
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+
+    @property
+    def nbytes(self) -> int:
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count * self.dtype.itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionGroup:
+    """Checkpoint tensors that convert together, and the model tensors that come out.
+
+    ``is_rename``: one tensor under another name, at most cast to the model's dtype; it may be copied in pieces.
+    """
+
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
+    is_rename: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionPlan:
+    """How a whole checkpoint becomes the model's tensors, known from names and shapes alone.
+
+    ``unused`` are checkpoint tensors the model has no place for; ``missing`` model tensors nothing fills;
+    ``problems`` one line for each tensor that cannot be converted or has the wrong shape.
+    """
+
+    groups: tuple[ConversionGroup, ...]
+    tensors: Mapping[str, TensorShape]
+    unused: tuple[str, ...]
+    missing: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def build_empty_model(
+    model_class: type[PreTrainedModel], config: PreTrainedConfig, dtype: torch.dtype
+) -> PreTrainedModel:
+    """A model whose parameters are on the meta device and whose computed buffers (rotary tables) are real.
+
+    Experts run ``eager``: it is the reference every other experts implementation is compared with.
+    """
+    with init_empty_weights(include_buffers=False):
+        model = model_class._from_config(config, dtype=dtype, experts_implementation="eager")
+    model.tie_weights()
+    return model.eval()
+
+
+class CheckpointConversion:
+    """transformers' load-time conversion of one checkpoint into one empty model.
+
+    ``weight_mapping`` and ``quantizer`` replace the model's own conversion where the format brings another (GGUF).
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        dtype: torch.dtype,
+        *,
+        weight_mapping: list[Any] | None = None,
+        quantizer: Any | None = None,
+    ) -> None:
+        self._model = model
+        self._dtype = dtype
+        self._dtype_plan = model._get_dtype_plan(dtype)
+        self._quantizer = quantizer
+        self._mapping: list[Any] = get_model_conversion_mapping(model) if weight_mapping is None else weight_mapping
+        self._model_tensors: dict[str, torch.Tensor] = dict(model.state_dict(keep_vars=True))
+        self._owners = {name: _owner_of(model, name) for name in self._model_tensors}
+
+    def plan(self, checkpoint: Mapping[str, TensorShape]) -> ConversionPlan:
+        """Converts shapes only, on the meta device: nothing of the checkpoint's data is read."""
+        tensors: dict[str, TensorShape] = {}
+        groups: list[ConversionGroup] = []
+        unused: list[str] = []
+        problems: list[str] = []
+        for sources, is_rename in self._source_groups(checkpoint):
+            empty = {
+                key: torch.empty(checkpoint[key].shape, dtype=checkpoint[key].dtype, device="meta") for key in sources
+            }
+            with self._loaded(empty, "meta") as (produced, complaints):
+                problems.extend(complaints)
+                if not produced:
+                    unused.extend(sources)
+                    continue
+                groups.append(ConversionGroup(tuple(sources), tuple(produced), is_rename))
+                tensors |= {name: TensorShape(tuple(tensor.shape), tensor.dtype) for name, tensor in produced.items()}
+        missing = [name for name in self._model_tensors if name not in tensors]
+        return ConversionPlan(tuple(groups), tensors, tuple(unused), tuple(self._required(missing)), tuple(problems))
+
+    def convert(self, group: ConversionGroup, load: Callable[[str], LazyTensor]) -> dict[str, torch.Tensor]:
+        """The group's model tensors, contiguous on the CPU in the model's dtype. Reads its sources through ``load``."""
+        with self._loaded({key: load(key) for key in group.sources}, "cpu") as (produced, complaints):
+            if complaints or tuple(produced) != group.targets:
+                raise RuntimeError(f"conversion changed under us: {group} gave {complaints or list(produced)}")
+            return {name: tensor.detach().contiguous() for name, tensor in produced.items()}
+
+    def _source_groups(self, checkpoint: Mapping[str, object]) -> list[tuple[list[str], bool]]:
+        """Checkpoint keys by the model tensor they are collected under, as the loader itself does it.
+
+        With each group whether it is only renamed: one key that no converter claims.
+        """
+        renamings = [entry for entry in self._mapping if isinstance(entry, WeightRenaming)]
+        converters = [entry for entry in self._mapping if isinstance(entry, WeightConverter)]
+        prefix = self._model.base_model_prefix
+        groups: dict[str, list[str]] = {}
+        converted: set[str] = set()
+        for key in sorted(checkpoint, key=dot_natural_key):
+            name, pattern = rename_source_key(key, renamings, converters, prefix, self._model_tensors)
+            if name not in self._model_tensors and key in self._model_tensors:
+                name, pattern = key, None
+            groups.setdefault(name, []).append(key)
+            if pattern is not None:
+                converted.add(name)
+        return [(keys, len(keys) == 1 and name not in converted) for name, keys in groups.items()]
+
+    @contextmanager
+    def _loaded(
+        self, state: Mapping[str, LazyTensor], device: str
+    ) -> Generator[tuple[dict[str, torch.Tensor], list[str]]]:
+        """Loads ``state`` into the empty model, yields what arrived and what went wrong, and empties it again."""
+        load_config = LoadStateDictConfig(
+            weight_mapping=self._mapping,
+            dtype=self._dtype,
+            dtype_plan=self._dtype_plan,
+            device_map={"": device},
+            hf_quantizer=self._quantizer,
+        )
+        with _quiet_sequential_load():
+            info, _ = convert_and_load_state_dict_in_model(self._model, dict(state), load_config)
+        produced: dict[str, torch.Tensor] = {}
+        try:
+            for name, empty in self._model_tensors.items():
+                registry, leaf = self._owners[name]
+                if (tensor := registry[leaf]) is not empty:
+                    produced[name] = tensor
+            complaints = [
+                f"{name} has shape {list(found)}, the model wants {list(wanted)}"
+                for name, found, wanted in info.mismatched_keys
+            ]
+            complaints += [f"{name}: {_last_line(text)}" for name, text in info.conversion_errors.items()]
+            yield produced, complaints
+        finally:
+            for name in produced:
+                registry, leaf = self._owners[name]
+                registry[leaf] = self._model_tensors[name]
+
+    def _required(self, missing: Sequence[str]) -> list[str]:
+        """Of the missing tensors, those that are neither tied to a present one nor computed by the model."""
+        tied = getattr(self._model, "all_tied_weights_keys", {})
+        optional = [*(self._model._keys_to_ignore_on_load_missing or ())]
+        buffers = {name for name, _ in self._model.named_buffers()}
+        absent = set(missing)
+
+        def is_filled(name: str) -> bool:
+            if name in buffers or any(re.search(pattern, name) for pattern in optional):
+                return True
+            partners = {tied[name]} if name in tied else set()
+            partners |= {alias for alias, source in tied.items() if source in (name, tied.get(name))}
+            return any(partner not in absent for partner in partners)
+
+        return [name for name in missing if not is_filled(name)]
+
+
+def _owner_of(model: nn.Module, name: str) -> tuple[dict[str, Any], str]:
+    """The dictionary of a module that holds this parameter or buffer, and its key there."""
+    path, _, leaf = name.rpartition(".")
+    module = model.get_submodule(path)
+    return (module._parameters if leaf in module._parameters else module._buffers), leaf
+
+
+@contextmanager
+def _quiet_sequential_load() -> Generator[None]:
+    """No progress bar, and no thread pool that would read a whole group's sources ahead of their conversion."""
+    before = os.environ.get("HF_DEACTIVATE_ASYNC_LOAD")
+    bars = transformers_logging.is_progress_bar_enabled()
+    os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = "1"
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if bars:
+            transformers_logging.enable_progress_bar()
+        if before is None:
+            del os.environ["HF_DEACTIVATE_ASYNC_LOAD"]
+        else:
+            os.environ["HF_DEACTIVATE_ASYNC_LOAD"] = before
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""

@@ -1,0 +1,170 @@
+"""What this machine can do: memory, devices, and measured speeds of the disk and of computing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import torch
+
+from engine.backends.base import Backend
+from engine.backends.torch_backend import ACCELERATORS, open_backend
+from engine.errors import DeviceUnavailable
+from engine.streaming.residency import Speeds
+from engine.weights.direct_io import ALIGNMENT, DirectWriter, ReadHandle, aligned_buffer
+from engine.weights.reader import DEFAULT_THREADS, Reader
+
+_SAMPLE_BYTES = 256 << 20
+_BLOCK_BYTES = 32 << 20
+_MATRIX_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReport:
+    """One accelerator torch can compute on. Bytes."""
+
+    kind: str
+    name: str
+    total_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MachineReport:
+    """Bytes and bytes per second; ``disk_bytes_per_second`` is direct reading in the models folder."""
+
+    system: str
+    processor: str
+    cores: int
+    memory_total_bytes: int
+    memory_free_bytes: int
+    disk_total_bytes: int
+    disk_free_bytes: int
+    disk_bytes_per_second: float
+    compute_bytes_per_second: float
+    devices: tuple[DeviceReport, ...]
+
+
+def probe_machine(models_folder: Path) -> MachineReport:
+    """Takes about a second. Writes and removes one temporary file in ``models_folder``. Raises ``OSError``."""
+    memory = psutil.virtual_memory()
+    disk = psutil.disk_usage(str(models_folder))
+    return MachineReport(
+        system=f"{platform.system()} {platform.release()}",
+        processor=_processor_name(),
+        cores=psutil.cpu_count(logical=False) or os.cpu_count() or 1,
+        memory_total_bytes=memory.total,
+        memory_free_bytes=memory.available,
+        disk_total_bytes=disk.total,
+        disk_free_bytes=disk.free,
+        disk_bytes_per_second=measure_folder_speed(models_folder),
+        compute_bytes_per_second=measure_compute_speed(open_backend("cpu"), torch.bfloat16),
+        devices=tuple(_devices()),
+    )
+
+
+def measure_folder_speed(folder: Path, sample_bytes: int = _SAMPLE_BYTES) -> float:
+    """Bytes per second of reading a fresh file past the page cache. Raises ``OSError`` where none can be written."""
+    with tempfile.TemporaryDirectory(prefix=".strata-probe-", dir=folder) as scratch:
+        path = Path(scratch) / "sample"
+        sample = memoryview(os.urandom(1 << 20))
+        with DirectWriter(path) as writer:
+            for _ in range(sample_bytes >> 20):
+                writer.write(sample)
+            writer.finish()
+        return measure_read_speed([path])
+
+
+def measure_read_speed(paths: list[Path], *, most_bytes: int = _SAMPLE_BYTES, threads: int = DEFAULT_THREADS) -> float:
+    """Bytes per second the streamer's own reader reaches on these files, into two alternating slots."""
+    reader = Reader(threads)
+    slots = [aligned_buffer(_BLOCK_BYTES) for _ in range(2)]
+    handles = [ReadHandle(path) for path in paths]
+    try:
+        ranges = [
+            (handle, offset, min(_BLOCK_BYTES, handle.size - offset))
+            for handle in handles
+            for offset in range(0, handle.size, _BLOCK_BYTES)
+        ]
+        done, started, pending = 0, time.perf_counter(), []
+        for index, (handle, offset, nbytes) in enumerate(ranges):
+            if len(pending) == len(slots):
+                pending.pop(0).wait()
+            pending.append(reader.submit(handle, offset, nbytes, slots[index % len(slots)]))
+            done += nbytes
+            if done >= most_bytes:
+                break
+        for ticket in pending:
+            ticket.wait()
+        return max(done, ALIGNMENT) / (time.perf_counter() - started)
+    finally:
+        reader.close()
+        for handle in handles:
+            handle.close()
+
+
+def measure_compute_speed(backend: Backend, dtype: torch.dtype) -> float:
+    """Weight bytes per second of matrix-vector products, which is what decoding one token costs."""
+    columns = 4096
+    rows = _MATRIX_BYTES // dtype.itemsize // columns
+    weight = torch.full((rows, columns), 0.01, dtype=dtype, device=backend.device)
+    vector = torch.full((1, columns), 0.01, dtype=dtype, device=backend.device)
+    times: list[float] = []
+    with torch.inference_mode():
+        for _ in range(6):
+            started = time.perf_counter()
+            torch.nn.functional.linear(vector, weight)
+            backend.synchronize()
+            times.append(time.perf_counter() - started)
+    return weight.numel() * dtype.itemsize / statistics.median(times[1:])
+
+
+def measure_bus_speed(backend: Backend) -> float:
+    """Bytes per second from host to device."""
+    source = backend.allocate_host(_MATRIX_BYTES)
+    slot = backend.allocate_device(_MATRIX_BYTES)
+    times: list[float] = []
+    for _ in range(3):
+        started = time.perf_counter()
+        backend.start_copy(source.tensor[:_MATRIX_BYTES], slot)()
+        backend.begin_use(slot)
+        backend.end_use(slot)
+        times.append(time.perf_counter() - started)
+    return _MATRIX_BYTES / min(times)
+
+
+def measure_speeds(backend: Backend, dtype: torch.dtype, files: list[Path]) -> Speeds:
+    """All three, for a prediction: a fraction of a second each."""
+    return Speeds(
+        disk=measure_read_speed(files, most_bytes=_SAMPLE_BYTES // 2),
+        memory=measure_compute_speed(backend, dtype),
+        bus=None if backend.is_unified else measure_bus_speed(backend),
+    )
+
+
+def _devices() -> list[DeviceReport]:
+    reports: list[DeviceReport] = []
+    for kind in ACCELERATORS:
+        try:
+            backend = open_backend(kind)
+        except DeviceUnavailable:
+            continue
+        figures = backend.memory()
+        module = getattr(torch, kind)
+        name = module.get_device_name() if hasattr(module, "get_device_name") else kind
+        reports.append(DeviceReport(kind, name, figures.total, figures.free))
+    return reports
+
+
+def _processor_name() -> str:
+    if platform.system() == "Linux":
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,1 @@
+"""Models on disk: recognising a source, planning, cutting, describing, verifying and repairing a split."""

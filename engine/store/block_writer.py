@@ -1,0 +1,154 @@
+"""One block file on its way to the disk: written and hashed at the same time, front to back, in one pass.
+
+The hash and the write each have a thread, so that reading and converting the next tensor goes on meanwhile
+(two cores: sha256 1.8 GB/s, direct writes 1.3 to 1.8 GB/s; one after the other they would give 0.8 GB/s).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import queue
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from engine.store.tensor_source import Piece
+from engine.weights.direct_io import DirectWriter
+
+_STOP = None
+
+
+class BlockWriter:
+    """Takes a file's bytes in order. The path must not exist; ``close`` before ``finish`` leaves it incomplete."""
+
+    def __init__(self, path: Path) -> None:
+        self._writer = DirectWriter(path)
+        self._digest = hashlib.sha256()
+        self._error: OSError | None = None
+        self._is_abandoned = False
+        self._pending_nbytes = 0
+        self._changed = threading.Condition()
+        self._nbytes = 0
+        self._lanes = [
+            _Lane("block-writer", self._write_once, self._done_once),
+            _Lane("block-hasher", self._hash_once, self._done_once),
+        ]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes taken so far."""
+        return self._nbytes
+
+    def write(self, piece: Piece) -> None:
+        """Takes a piece without waiting for it. Raises the ``OSError`` an earlier piece met (``ENOSPC``)."""
+        self.raise_error()
+        self._nbytes += len(piece.data)
+        with self._changed:
+            self._pending_nbytes += len(piece.data)
+        shared = _SharedPiece(piece, len(self._lanes))
+        for lane in self._lanes:
+            lane.put(shared)
+
+    def wait_until_pending(self, limit_bytes: int) -> None:
+        """Blocks until at most ``limit_bytes`` are still unwritten or unhashed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._pending_nbytes <= limit_bytes)
+        self.raise_error()
+
+    def finish(self) -> tuple[int, str]:
+        """The file's size and sha256 once all of it is on the disk. Raises ``OSError``."""
+        self._stop_lanes()
+        self.raise_error()
+        return self._writer.finish(), self._digest.hexdigest()
+
+    def close(self) -> None:
+        """Ends the threads. What ``finish`` has not seen is dropped, so this does not take long."""
+        self._is_abandoned = True
+        self._stop_lanes()
+        self._writer.close()
+
+    def raise_error(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _write_once(self, data: memoryview) -> None:
+        if self._error is None and not self._is_abandoned:
+            try:
+                self._writer.write(data)
+            except OSError as error:
+                self._error = error
+
+    def _hash_once(self, data: memoryview) -> None:
+        if not self._is_abandoned:
+            self._digest.update(data)
+
+    def _done_once(self, piece: _SharedPiece) -> None:
+        if piece.count_down():
+            with self._changed:
+                self._pending_nbytes -= piece.nbytes
+                self._changed.notify_all()
+
+    def _stop_lanes(self) -> None:
+        for lane in self._lanes:
+            lane.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _SharedPiece:
+    """A piece that several lanes look at; the last one to be done releases its memory."""
+
+    def __init__(self, piece: Piece, lanes: int) -> None:
+        self.data: memoryview | None = piece.data
+        self.nbytes = len(piece.data)
+        self._release = piece.release
+        self._left = lanes
+        self._lock = threading.Lock()
+
+    def count_down(self) -> bool:
+        """True for the lane that was last."""
+        with self._lock:
+            self._left -= 1
+            if self._left:
+                return False
+        self.data = None
+        if self._release is not None:
+            self._release()
+        return True
+
+
+class _Lane:
+    """A thread that does one thing with every piece, in order."""
+
+    def __init__(
+        self, name: str, use: Callable[[memoryview], None], done: Callable[[_SharedPiece], None]
+    ) -> None:
+        self._queue: queue.SimpleQueue[_SharedPiece | None] = queue.SimpleQueue()
+        self._use = use
+        self._done = done
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def put(self, piece: _SharedPiece) -> None:
+        self._queue.put(piece)
+
+    def stop(self) -> None:
+        """Lets the pieces that are queued go through, then ends the thread. May be called again."""
+        self._queue.put(_STOP)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (piece := self._queue.get()) is not _STOP:
+            if piece.data is not None:
+                self._use(piece.data)
+            self._done(piece)
+            # Not until the next piece arrives: its memory may be the largest tensor of the model.
+            del piece

@@ -1,0 +1,60 @@
+"""A folder as a hub ships it, recognised by its contents: config, weights, and the small files beside them. No torch."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+from pathlib import Path
+
+from engine.errors import SourceError
+from engine.store.checkpoint_config import read_config, require_supported
+from engine.store.hub_cache import snapshot_of
+from engine.store.manifest import MANIFEST_NAME, SourceRecord
+from engine.store.source import Source, digest_revision
+from engine.store.weight_files import find_weights
+
+LOCAL_OWNER = "local"
+_SIDE_FILES = (
+    "config.json", "generation_config.json", "tokenizer*", "vocab*", "merges*", "special_tokens_map.json",
+    "added_tokens.json", "chat_template*", "*preprocessor_config.json", "*processor_config.json",
+    "*.model", "*.tiktoken", "LICENSE*", "LICENCE*", "NOTICE*", "USE_POLICY*",
+)  # fmt: skip
+_NEVER_SIDE_FILES = (
+    "*.py", "*.pyc", "*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack",
+)  # fmt: skip
+_EXTRA_TEMPLATES = "additional_chat_templates"
+
+
+def open_folder(folder: Path) -> Source:
+    """Raises ``SourceError`` or ``UnsupportedModel``; reads the config and the tables of the weight files only."""
+    if not any(folder.iterdir()):
+        raise SourceError(f"{folder} is empty.", "Give the folder that holds config.json and the weight files.")
+    if (folder / MANIFEST_NAME).is_file():
+        raise SourceError(f"{folder} is a model that Strata has already cut.", "Use it as it is.")
+    config, config_bytes = read_config(folder)
+    require_supported(config, folder)
+    weights = find_weights(folder)
+    snapshot = snapshot_of(folder)
+    record = SourceRecord(
+        kind=weights.kind,
+        path=str(folder),
+        owner=snapshot.owner if snapshot else LOCAL_OWNER,
+        name=snapshot.name if snapshot else folder.name,
+        revision=snapshot.commit if snapshot else digest_revision(config_bytes, weights.files),
+        files=weights.files,
+    )
+    return Source(record, config, weights.tensors, find_side_files(folder))
+
+
+def find_side_files(folder: Path) -> tuple[str, ...]:
+    """Everything small that belongs to the model: config, tokenizer, templates, licence. Never code, never weights."""
+    names = [
+        entry.name
+        for entry in folder.iterdir()
+        if entry.is_file()
+        and any(fnmatch(entry.name, pattern) for pattern in _SIDE_FILES)
+        and not any(fnmatch(entry.name, pattern) for pattern in _NEVER_SIDE_FILES)
+    ]
+    templates = folder / _EXTRA_TEMPLATES
+    if templates.is_dir():
+        names += [f"{_EXTRA_TEMPLATES}/{entry.name}" for entry in templates.glob("*.jinja") if entry.is_file()]
+    return tuple(sorted(names))

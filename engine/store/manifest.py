@@ -1,0 +1,172 @@
+"""The manifest ``split.json``, format 1: what a split holds and where it came from. No torch, no weights.
+
+Deterministic: the same source cut twice gives the same bytes, so it carries no time and no machine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from engine.errors import DamagedFile
+
+FORMAT = 1
+MANIFEST_NAME = "split.json"
+PROGRESS_FOLDER = ".progress"
+FILE_ALIGNMENT = 4096
+TENSOR_ALIGNMENT = 64
+
+
+class SourceKind(StrEnum):
+    """What was cut: safetensors shards, pickled shards, or a GGUF file."""
+
+    SAFETENSORS = "safetensors"
+    PICKLE = "pickle"
+    GGUF = "gguf"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One weight file of the source as it was when it was cut. ``digest``: sha256 of its header or table."""
+
+    name: str
+    size: int
+    mtime_ns: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """Where a split came from. ``revision`` is the hub's commit, or a digest of the local files."""
+
+    kind: SourceKind
+    path: str
+    owner: str
+    name: str
+    revision: str
+    files: tuple[SourceFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorEntry:
+    """One tensor of a block file: safetensors dtype name, shape, and its place in the file's data section."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockEntry:
+    """One block file. ``data_offset`` is a multiple of 4096; ``data_nbytes`` runs from there to the file's end.
+
+    ``kind`` and ``module`` are those of ``engine.models.structure.BlockSpec``.
+    """
+
+    name: str
+    kind: str
+    module: str | None
+    file: str
+    size: int
+    data_offset: int
+    sha256: str
+    tensors: tuple[TensorEntry, ...]
+
+    @property
+    def data_nbytes(self) -> int:
+        return self.size - self.data_offset
+
+    @property
+    def weight_nbytes(self) -> int:
+        return sum(tensor.nbytes for tensor in self.tensors)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A whole split. ``dtype`` is torch's name for the model's main dtype ("bfloat16").
+
+    ``aliases`` maps a tied tensor's other names to the stored one; ``untied`` are names the config ties
+    but the checkpoint filled with other values; ``side_files`` (config, tokenizer…) map to their sha256.
+    """
+
+    model: str
+    source: SourceRecord
+    config_digest: str
+    dtype: str
+    quantisation: str | None
+    architecture: str
+    transformers_version: str
+    layers_path: str
+    embedding_path: str | None
+    head_path: str | None
+    aliases: Mapping[str, str]
+    untied: tuple[str, ...]
+    blocks: tuple[BlockEntry, ...]
+    side_files: Mapping[str, str] = field(default_factory=dict[str, str])
+    format: int = FORMAT
+
+    @property
+    def weight_nbytes(self) -> int:
+        return sum(block.weight_nbytes for block in self.blocks)
+
+    def block(self, name: str) -> BlockEntry:
+        return next(block for block in self.blocks if block.name == name)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
+
+
+def manifest_from_json(text: str) -> Manifest:
+    """Raises ``ValueError`` or ``KeyError`` on anything that is not a manifest of this format."""
+    data: dict[str, Any] = json.loads(text)
+    if data.get("format") != FORMAT:
+        raise ValueError(f"manifest format {data.get('format')!r}, this engine reads {FORMAT}")
+    source = data.pop("source")
+    files = tuple(SourceFile(**entry) for entry in source.pop("files"))
+    blocks = tuple(block_from_dict(entry) for entry in data.pop("blocks"))
+    return Manifest(
+        **{**data, "untied": tuple(data["untied"])},
+        source=SourceRecord(**{**source, "kind": SourceKind(source["kind"])}, files=files),
+        blocks=blocks,
+    )
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a finished split. Raises ``DamagedFile`` where it is missing or unreadable."""
+    path = folder / MANIFEST_NAME
+    try:
+        return manifest_from_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedFile(
+            f"The description of the model in {folder} cannot be read.",
+            "Cut the model again from its original.",
+            files=(MANIFEST_NAME,),
+            detail=repr(error),
+        ) from error
+
+
+def block_from_dict(entry: dict[str, Any]) -> BlockEntry:
+    """The inverse of ``asdict``. Raises ``KeyError`` or ``TypeError`` on anything else."""
+    tensors = tuple(
+        TensorEntry(**{**tensor, "shape": tuple(tensor["shape"])}) for tensor in entry.pop("tensors")
+    )
+    return BlockEntry(**entry, tensors=tensors)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """config.json of a split as it is. Raises ``DamagedFile``."""
+    try:
+        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DamagedFile(
+            f"config.json in {folder} cannot be read.",
+            "Repair it with verify --repair.",
+            files=("config.json",),
+            detail=repr(error),
+        ) from error

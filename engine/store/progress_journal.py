@@ -1,0 +1,112 @@
+"""What an unfinished split knows of itself: its source, and the blocks that are safely on disk. No torch.
+
+Lives in ``.progress`` inside the split and goes with it when the split is finished. Lines are appended and
+flushed after a block's file is in place, so a line that is there is true; a torn last line is ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from engine.store.manifest import PROGRESS_FOLDER, BlockEntry, block_from_dict
+from engine.store.source import Source, source_from_json
+from engine.weights.direct_io import sync_folder
+
+SOURCE_NAME = "source.json"
+HOW_NAME = "how.json"
+DONE_NAME = "done.jsonl"
+
+
+def read_source(split: Path) -> Source | None:
+    """The source an unfinished split was begun from, or None where there is none or it is unreadable."""
+    try:
+        return source_from_json((split / PROGRESS_FOLDER / SOURCE_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+class ProgressJournal:
+    """The journal of one split. One process at a time: the caller holds the model's lock."""
+
+    def __init__(self, split: Path) -> None:
+        self.folder = split / PROGRESS_FOLDER
+        self._split = split
+
+    def begin(self, source: Source, engine: str, untied: frozenset[str]) -> None:
+        """Records what is being cut and by which version of the conversion. Replaces any earlier journal."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / DONE_NAME).unlink(missing_ok=True)
+        how = {"engine": engine, "untied": sorted(untied)}
+        write_durably(self.folder / HOW_NAME, json.dumps(how).encode())
+        write_durably(self.folder / SOURCE_NAME, source.to_json().encode())
+
+    def source(self) -> Source | None:
+        return read_source(self._split)
+
+    def engine(self) -> str | None:
+        """What cut the blocks that are done, or None."""
+        return self._how().get("engine")
+
+    def untied(self) -> frozenset[str]:
+        """The names that were found untied; the tensors that told so may be deleted by now."""
+        return frozenset(self._how().get("untied", ()))
+
+    def _how(self) -> dict[str, Any]:
+        try:
+            return json.loads((self.folder / HOW_NAME).read_bytes())
+        except (OSError, ValueError):
+            return {}
+
+    def part_path(self, block_name: str) -> Path:
+        return self.folder / f"{block_name}.safetensors.part"
+
+    def remove_parts(self) -> None:
+        """Half-written files of an earlier run."""
+        for part in self.folder.glob("*.part"):
+            part.unlink()
+
+    def append(self, entry: BlockEntry) -> None:
+        """Call only when the block's file is in place and flushed."""
+        is_new = not (self.folder / DONE_NAME).exists()
+        with (self.folder / DONE_NAME).open("ab") as file:
+            # The leading newline keeps this line whole behind one that was torn.
+            file.write(b"\n" + json.dumps(asdict(entry), sort_keys=True).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        if is_new:
+            sync_folder(self.folder)
+
+    def done(self) -> dict[str, BlockEntry]:
+        """Blocks recorded as done whose file is in place with its full size, by name."""
+        try:
+            lines = (self.folder / DONE_NAME).read_bytes().split(b"\n")
+        except OSError:
+            return {}
+        blocks: dict[str, BlockEntry] = {}
+        for line in lines:
+            try:
+                entry = block_from_dict(json.loads(line))
+                if (self._split / entry.file).stat().st_size == entry.size:
+                    blocks[entry.name] = entry
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return blocks
+
+    def end(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """Replaces a small file in one step; after a power cut it is the old one or the new one."""
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    sync_folder(path.parent)

@@ -1,0 +1,143 @@
+"""From a source to the plan of its split, whatever its format: config, class, structure, tensors.
+
+Every reason why a checkpoint cannot be run is found here, before a weight is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import torch
+from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
+
+from engine.errors import SourceError, UnsupportedModel
+from engine.models.architecture import find_model_class
+from engine.models.structure import find_structure
+from engine.models.transformers_internals import CheckpointConversion, ConversionPlan, build_empty_model
+from engine.store.manifest import SourceKind
+from engine.store.source import Source
+from engine.store.split_plan import SplitPlan, plan_blocks
+from engine.store.tensor_source import ShardTensors, TensorSource, bytes_of
+
+CONFIG_PROBLEMS = (
+    ValueError, TypeError, KeyError, AttributeError, IndexError, RuntimeError, ArithmeticError, ImportError, OSError,
+)  # fmt: skip
+"""What transformers raises for a config or a tokenizer that contradicts itself."""
+
+
+def plan_source(source: Source, *, untied: frozenset[str] | None = None) -> SplitPlan:
+    """Everything about the split but its bytes. Raises ``SourceError`` or ``UnsupportedModel``.
+
+    Reads no weights, unless the checkpoint holds both names of a tied pair and ``untied``, the names that have
+    values of their own, is not known from an earlier plan.
+    """
+    source, config, dtype = _read_config(source)
+    model_class = find_model_class(config)
+    model = _build_model(model_class, config, dtype)
+    tensors = _open_tensors(source, model, dtype)
+    conversion = CheckpointConversion(
+        model, dtype, weight_mapping=tensors.weight_mapping, quantizer=tensors.quantizer
+    )
+    converted = conversion.plan(tensors.shapes)
+    if untied is None:
+        untied = _find_untied(model, converted, conversion, tensors)
+    structure = find_structure(model, untied=untied)
+    return SplitPlan(
+        source=source,
+        config=config,
+        dtype=dtype,
+        architecture=model_class.__name__,
+        structure=structure,
+        untied=untied,
+        blocks=plan_blocks(source, structure, converted, tensors),
+        tensors=tensors,
+        conversion=conversion,
+    )
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception of transformers says, short enough for a sentence."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[0] if lines else type(error).__name__)[:200]
+
+
+def _read_config(source: Source) -> tuple[Source, PreTrainedConfig, torch.dtype]:
+    """The source with its tensor table filled, its config, and the dtype the split will have."""
+    if source.kind is SourceKind.GGUF:
+        from engine.store.gguf import gguf_dtype, read_gguf_config
+
+        return source, read_gguf_config(source), gguf_dtype(source)
+    if source.kind is SourceKind.PICKLE and not source.tensors:
+        from engine.store.pickle_table import with_pickle_table
+
+        source = with_pickle_table(source)
+    try:
+        config = AutoConfig.from_pretrained(source.root, trust_remote_code=False)
+    except CONFIG_PROBLEMS as error:
+        raise SourceError(
+            f"config.json in {source.root} contradicts itself: {first_line(error)}",
+            "Download this file again.",
+            detail=repr(error),
+        ) from error
+    return source, config, _choose_dtype(source, config)
+
+
+def _choose_dtype(source: Source, config: PreTrainedConfig) -> torch.dtype:
+    """The dtype of ``from_pretrained(dtype="auto")``: the config's, else that of the first floating tensor."""
+    if isinstance(config.dtype, torch.dtype):
+        return config.dtype
+    shapes = ShardTensors(source).shapes
+    return next((shape.dtype for shape in shapes.values() if shape.dtype.is_floating_point), torch.float32)
+
+
+def _build_model(
+    model_class: type[PreTrainedModel], config: PreTrainedConfig, dtype: torch.dtype
+) -> PreTrainedModel:
+    try:
+        return build_empty_model(model_class, config, dtype)
+    except CONFIG_PROBLEMS as error:
+        raise UnsupportedModel(
+            f"{model_class.__name__} cannot be built from this config: {first_line(error)}",
+            "Download config.json again, or choose another model.",
+            detail=repr(error),
+        ) from error
+
+
+def _open_tensors(source: Source, model: PreTrainedModel, dtype: torch.dtype) -> TensorSource:
+    if source.kind is SourceKind.GGUF:
+        from engine.store.gguf import open_gguf_tensors
+
+        return open_gguf_tensors(source, model, dtype)
+    return ShardTensors(source)
+
+
+def _find_untied(
+    model: PreTrainedModel, converted: ConversionPlan, conversion: CheckpointConversion, tensors: TensorSource
+) -> frozenset[str]:
+    """Names the config ties to another, but whose values in the checkpoint differ: transformers does not tie those."""
+
+    def digest(name: str) -> bytes:
+        return _digest_tensor(name, converted, conversion, tensors)
+
+    present = converted.tensors
+    return frozenset(
+        alias
+        for alias, stored in find_structure(model).aliases.items()
+        if alias in present and stored in present and digest(alias) != digest(stored)
+    )
+
+
+def _digest_tensor(
+    name: str, converted: ConversionPlan, conversion: CheckpointConversion, tensors: TensorSource
+) -> bytes:
+    """sha256 of one model tensor's bytes, without writing it anywhere."""
+    group = next(group for group in converted.groups if name in group.targets)
+    digest = hashlib.sha256()
+    if not group.is_rename:
+        digest.update(bytes_of(conversion.convert(group, tensors.load)[name]))
+        return digest.digest()
+    for piece in tensors.stream(group.sources[0], converted.tensors[name].dtype):
+        digest.update(piece.data)
+        if piece.release is not None:
+            piece.release()
+    return digest.digest()

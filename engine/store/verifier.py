@@ -1,0 +1,224 @@
+"""Is a split still what was written? Checks sizes in milliseconds, or every byte; repairs single files.
+
+A repair cuts exactly the damaged blocks again, from the source the manifest records, and accepts them only if
+they have the recorded digest.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.cancel import Cancelled, CancelToken
+from engine.errors import DamagedFile, EngineError
+from engine.events import Event, Finished, Outcome, VerifyResult
+from engine.store.file_digest import digest_file, digest_small_file
+from engine.store.job_meter import JobMeter
+from engine.store.manifest import BlockEntry, Manifest, read_manifest
+from engine.store.model_store import ModelStore, not_writable
+from engine.store.open_source import open_source
+from engine.store.progress_journal import ProgressJournal
+from engine.store.source import STARTER, Source, is_same_source
+from engine.weights.direct_io import sync_folder
+
+if TYPE_CHECKING:
+    from engine.store.split_plan import SplitPlan
+
+
+def check_sizes(folder: Path, manifest: Manifest) -> None:
+    """Raises ``DamagedFile`` naming every file that is missing, has another size or another header. Fast."""
+    bad = [block.file for block in manifest.blocks if not _looks_whole(folder, block)]
+    bad += [name for name in manifest.side_files if not (folder / name).is_file()]
+    if bad:
+        raise _damaged(folder, tuple(bad))
+
+
+def verify(
+    folder: Path, *, repair: bool = False, cancel: CancelToken | None = None, store: ModelStore | None = None
+) -> Iterator[Event]:
+    """Reads every file of a split past the page cache and compares digests; with ``repair`` cuts damaged ones again.
+
+    Ends with ``Finished`` and a ``VerifyResult``. Raises ``DamagedFile`` naming the files that are (still) damaged,
+    ``ModelBusy`` where another process works on the model.
+    """
+    cancel = cancel or CancelToken()
+    manifest = read_manifest(folder)
+    checked = _Check(folder, manifest, cancel)
+    outcome = Outcome.DONE
+    try:
+        yield from checked.run()
+        if checked.damaged and repair:
+            store = store or ModelStore(models_folder=folder.parent)
+            with store.lock(folder):
+                yield from _repair(checked)
+    except Cancelled:
+        outcome = Outcome.CANCELLED
+    left = tuple(name for name in checked.damaged if name not in checked.repaired)
+    if left and outcome is Outcome.DONE:
+        raise _damaged(folder, left)
+    result = VerifyResult(
+        manifest.model, checked.files, checked.bytes_read, tuple(checked.damaged), tuple(checked.repaired)
+    )
+    yield Finished(outcome, result)
+
+
+class _Check:
+    """One reading of a whole split."""
+
+    def __init__(self, folder: Path, manifest: Manifest, cancel: CancelToken) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.cancel = cancel
+        self.files = 0
+        self.bytes_read = 0
+        self.damaged: list[str] = []
+        self.repaired: list[str] = []
+        self.meter = JobMeter(len(manifest.blocks), sum(block.size for block in manifest.blocks))
+
+    def run(self) -> Iterator[Event]:
+        for number, block in enumerate(self.manifest.blocks, start=1):
+            self.meter.start("verifying", number, block.name)
+            yield from self._check_block(block)
+        for name, sha256 in self.manifest.side_files.items():
+            self.files += 1
+            path = self.folder / name
+            try:
+                self.bytes_read += path.stat().st_size
+                is_same = digest_small_file(path) == sha256
+            except OSError:
+                is_same = False
+            if not is_same:
+                self.damaged.append(name)
+
+    def _check_block(self, block: BlockEntry) -> Iterator[Event]:
+        self.files += 1
+        try:
+            reading = digest_file(self.folder / block.file, self.cancel)
+            while True:
+                try:
+                    count = next(reading)
+                except StopIteration as stop:
+                    if stop.value != block.sha256:
+                        self.damaged.append(block.file)
+                    return
+                self.bytes_read += count
+                self.meter.advance(count)
+                yield from self.meter.due()
+        except OSError:
+            self.damaged.append(block.file)
+
+
+def _repair(checked: _Check) -> Iterator[Event]:
+    # transformers takes seconds to import, and checking alone does not need it.
+    from engine.store.source_plan import plan_source
+
+    plan = plan_source(_find_source(checked), untied=frozenset(checked.manifest.untied))
+    journal = ProgressJournal(checked.folder)
+    try:
+        journal.folder.mkdir(exist_ok=True)
+        journal.remove_parts()
+        yield from _repair_blocks(checked, plan, journal)
+        _repair_side_files(checked, plan, journal)
+    except OSError as error:
+        raise not_writable(checked.folder, error) from error
+    finally:
+        plan.tensors.close()
+        shutil.rmtree(journal.folder, ignore_errors=True)
+
+
+def _repair_blocks(checked: _Check, plan: SplitPlan, journal: ProgressJournal) -> Iterator[Event]:
+    from engine.store.block_cutter import cut_block
+
+    plans = {block.file: block for block in plan.blocks}
+    entries = [block for block in checked.manifest.blocks if block.file in checked.damaged]
+    meter = JobMeter(len(entries), sum(entry.size for entry in entries))
+    for number, entry in enumerate(entries, start=1):
+        meter.start("repairing", number, entry.name)
+        part = journal.part_path(entry.name)
+        if entry.file not in plans or plans[entry.file].layout.tensors != entry.tensors:
+            continue
+        try:
+            _, sha256 = yield from cut_block(
+                plans[entry.file],
+                part,
+                conversion=plan.conversion,
+                tensors=plan.tensors,
+                meter=meter,
+                cancel=checked.cancel,
+            )
+            if sha256 == entry.sha256:
+                target = checked.folder / entry.file
+                target.parent.mkdir(exist_ok=True)
+                os.replace(part, target)
+                sync_folder(target.parent)
+                checked.repaired.append(entry.file)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _repair_side_files(checked: _Check, plan: SplitPlan, journal: ProgressJournal) -> None:
+    from engine.store.side_files import write_side_files
+
+    names = [name for name in checked.damaged if name in checked.manifest.side_files]
+    if not names:
+        return
+    fresh = journal.folder / "side"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    digests = write_side_files(plan, fresh)
+    for name in names:
+        if digests.get(name) == checked.manifest.side_files[name]:
+            (checked.folder / name).parent.mkdir(exist_ok=True)
+            os.replace(fresh / name, checked.folder / name)
+            checked.repaired.append(name)
+    sync_folder(checked.folder)
+
+
+def _find_source(checked: _Check) -> Source:
+    """The source a split was cut from, if it is still there and still the same. Raises ``DamagedFile``."""
+    recorded = checked.manifest.source
+    try:
+        is_moved_starter = not Path(recorded.path).exists() and checked.manifest.model.startswith(
+            "HuggingFaceTB--SmolLM2-135M-Instruct@"
+        )
+        source = open_source(STARTER if is_moved_starter else recorded.path)
+    except EngineError as error:
+        raise _damaged(
+            checked.folder, tuple(checked.damaged), f"It cannot be repaired: {error.message}"
+        ) from error
+    if not is_same_source(recorded, source.record):
+        raise _damaged(
+            checked.folder,
+            tuple(checked.damaged),
+            f"It cannot be repaired: the original in {recorded.path} has changed since it was cut.",
+        )
+    return source
+
+
+def _looks_whole(folder: Path, block: BlockEntry) -> bool:
+    """Size and the length of the header: what a cut-off, emptied or swapped file gets wrong."""
+    path = folder / block.file
+    try:
+        if path.stat().st_size != block.size:
+            return False
+        with path.open("rb") as file:
+            (length,) = struct.unpack("<Q", file.read(8))
+        return 8 + length == block.data_offset
+    except (OSError, struct.error):
+        return False
+
+
+def _damaged(folder: Path, files: tuple[str, ...], reason: str = "") -> DamagedFile:
+    listed = ", ".join(files[:4]) + (f" and {len(files) - 4} more" if len(files) > 4 else "")
+    count = "1 file is" if len(files) == 1 else f"{len(files)} files are"
+    return DamagedFile(
+        f"{count} damaged or missing in {folder.name}: {listed}." + (f" {reason}" if reason else ""),
+        "Cut the model again from its original."
+        if reason
+        else f"Repair just {'it' if len(files) == 1 else 'them'}: verify {folder.name} --repair",
+        files=files,
+    )

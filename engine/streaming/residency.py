@@ -1,0 +1,292 @@
+"""Which block lives in which tier, under budgets in bytes. Pure: sizes in, a frozen plan out.
+
+A dense model is read in a cycle, so a least-recently-used cache of it never hits: a fixed set stays and the
+rest streams. Streamed layers are spread evenly between resident ones, so that reading hides behind
+computing. Embeddings that are only looked up cost a few rows a pass wherever they are, so they come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from engine.errors import BudgetTooSmall
+from engine.quantities import format_size
+
+SLOTS_WANTED = 3
+"""One block in use and two being read: enough to keep a disk busy through one slow block."""
+
+OUTLIER_RATIO = 1.1
+"""A streamed block this much larger than the median layer gets slots of its own size."""
+
+
+class Tier(StrEnum):
+    DEVICE = "device"
+    HOST = "host"
+    DISK = "disk"
+
+
+class Role(StrEnum):
+    """ALWAYS: needed all the time. LOOKUP: rows only. ONCE: used whole, once in a pass, in order."""
+
+    ALWAYS = "always"
+    LOOKUP = "lookup"
+    ONCE = "once"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSize:
+    """``is_layer`` blocks are spread evenly; the others (head, tower) are kept before them."""
+
+    name: str
+    role: Role
+    nbytes: int
+    is_layer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """Bytes for weights and slots. On a unified device ``host_bytes`` is 0: there is one memory.
+
+    ``cache_bytes`` were already taken off ``device_bytes`` for the KV cache; errors name the whole.
+    """
+
+    device_bytes: int
+    host_bytes: int
+    cache_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SlotClass:
+    """``count`` slots of ``nbytes`` each, and the streamed blocks that pass through them."""
+
+    nbytes: int
+    count: int
+    blocks: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """Bytes per second, measured on this machine. ``bus`` is from host to device; None on a unified device."""
+
+    disk: float
+    memory: float
+    bus: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResidencyPlan:
+    """The tier of every block, the device slots, and how many host slots of each class read ahead."""
+
+    tiers: tuple[tuple[str, Tier], ...]
+    device_slots: tuple[SlotClass, ...]
+    host_slot_counts: tuple[int, ...]
+    device_bytes: int
+    host_bytes: int
+    streamed_bytes: int
+    copied_bytes: int
+    used_bytes: int
+
+    def tier(self, name: str) -> Tier:
+        return dict(self.tiers)[name]
+
+    @property
+    def slot_bytes(self) -> int:
+        return sum(slots.nbytes * slots.count for slots in self.device_slots)
+
+    def predict_pass_s(self, speeds: Speeds) -> float:
+        """Seconds for one decoding pass (limits.md): reading, copying and computing overlap, the slowest decides."""
+        times = [self.streamed_bytes / speeds.disk, self.used_bytes / speeds.memory]
+        if speeds.bus is not None:
+            times.append(self.copied_bytes / speeds.bus)
+        return max(times)
+
+
+def plan_residency(
+    blocks: Sequence[BlockSize], budgets: Budgets, *, is_unified: bool, lookahead: int = SLOTS_WANTED
+) -> ResidencyPlan:
+    """Raises ``BudgetTooSmall`` when not even one block at a time fits. ``blocks`` are in pass order."""
+    require_room(blocks, budgets)
+    if sum(block.nbytes for block in blocks) <= budgets.device_bytes:
+        return _plan_with(blocks, {block.name for block in blocks}, set(), (), is_unified, 0)
+    one_size = float("inf")
+    attempts = [(count, OUTLIER_RATIO) for count in range(lookahead, 1, -1)]
+    attempts += [(2, one_size), (1, OUTLIER_RATIO), (1, one_size)]
+    for count, outlier_ratio in attempts:
+        plan = _plan_with_slots(blocks, budgets, is_unified, count, outlier_ratio)
+        if plan is not None:
+            return plan
+    raise _too_small(blocks, budgets)
+
+
+def _plan_with_slots(
+    blocks: Sequence[BlockSize], budgets: Budgets, is_unified: bool, count: int, outlier_ratio: float
+) -> ResidencyPlan | None:
+    """Fills the device with ``count`` slots set aside, or None where they do not fit beside what must stay.
+
+    Slots are sized for what streams, and what streams depends on the room the slots leave: a few rounds,
+    starting from everything streaming, which always fits its own slots.
+    """
+    once = [block for block in blocks if block.role is Role.ONCE]
+    streamed = once
+    found: tuple[set[str], tuple[SlotClass, ...]] | None = None
+    for _ in range(6):
+        sizes = _slot_sizes(streamed, count, outlier_ratio)
+        room = budgets.device_bytes - sum(nbytes * slots for nbytes, slots in sizes)
+        resident = _choose_resident(blocks, room)
+        if resident is None:
+            break
+        now_streamed = [block for block in once if block.name not in resident]
+        classes = _assign_slots(now_streamed, sizes)
+        if classes is not None:
+            found = _keep_instead_of_slots(resident, classes)
+        if now_streamed == streamed:
+            break
+        streamed = now_streamed
+    if found is None:
+        return None
+    resident, slots = found
+    on_host, host_count = _choose_host(blocks, resident, slots, budgets.host_bytes, is_unified)
+    if on_host is None:
+        return None
+    return _plan_with(blocks, resident, on_host, slots, is_unified, host_count)
+
+
+def _choose_resident(blocks: Sequence[BlockSize], room: int) -> set[str] | None:
+    """What must stay, then blocks used once (head before layers, layers evenly spread), then lookups."""
+    kept: set[str] = set()
+    for block in blocks:
+        if block.role is Role.ALWAYS:
+            room -= block.nbytes
+            kept.add(block.name)
+    if room < 0:
+        return None
+    for block in (b for b in blocks if b.role is Role.ONCE and not b.is_layer):
+        if block.nbytes <= room:
+            room -= block.nbytes
+            kept.add(block.name)
+    spread = _spread_evenly([b for b in blocks if b.is_layer], room)
+    kept |= {block.name for block in spread}
+    room -= sum(block.nbytes for block in spread)
+    for block in (b for b in blocks if b.role is Role.LOOKUP):
+        if block.nbytes <= room:
+            room -= block.nbytes
+            kept.add(block.name)
+    return kept
+
+
+def _spread_evenly(layers: Sequence[BlockSize], room: int) -> list[BlockSize]:
+    """As many layers as ``room`` holds, evenly spaced over the depth."""
+    for count in range(len(layers), 0, -1):
+        picked = [layers[(2 * i + 1) * len(layers) // (2 * count)] for i in range(count)]
+        if sum(block.nbytes for block in picked) <= room:
+            return picked
+    return []
+
+
+def _slot_sizes(streamed: Sequence[BlockSize], count: int, outlier_ratio: float) -> tuple[tuple[int, int], ...]:
+    """(bytes, number) of slots: for the usual size, and for the few blocks far above it."""
+    if not streamed:
+        return ()
+    sizes = sorted(block.nbytes for block in streamed)
+    usual = [size for size in sizes if size <= sizes[(len(sizes) - 1) // 2] * outlier_ratio]
+    outliers = sizes[len(usual) :]
+    return tuple((max(group), min(count, len(group))) for group in (usual, outliers) if group)
+
+
+def _assign_slots(streamed: Sequence[BlockSize], sizes: Sequence[tuple[int, int]]) -> tuple[SlotClass, ...] | None:
+    """Each block to the smallest slots it fits into; None where one fits into none."""
+    blocks: dict[int, set[str]] = {}
+    for block in streamed:
+        fitting = [nbytes for nbytes, _ in sizes if block.nbytes <= nbytes]
+        if not fitting:
+            return None
+        blocks.setdefault(min(fitting), set()).add(block.name)
+    return tuple(SlotClass(nbytes, count, frozenset(blocks[nbytes])) for nbytes, count in sizes if nbytes in blocks)
+
+
+def _keep_instead_of_slots(resident: set[str], classes: Sequence[SlotClass]) -> tuple[set[str], tuple[SlotClass, ...]]:
+    """As many slots as blocks is the memory of those blocks, and keeping them needs no reading."""
+    spare = [slots for slots in classes if slots.count >= len(slots.blocks)]
+    kept = {name for slots in spare for name in slots.blocks}
+    return resident | kept, tuple(slots for slots in classes if slots not in spare)
+
+
+def _choose_host(
+    blocks: Sequence[BlockSize],
+    resident: set[str],
+    slots: Sequence[SlotClass],
+    host_bytes: int,
+    is_unified: bool,
+) -> tuple[set[str] | None, int]:
+    """Blocks kept in host memory, and the host slots a class gets to read the rest into."""
+    if is_unified:
+        return set(), 0
+    rest = [block for block in blocks if block.name not in resident]
+    if sum(block.nbytes for block in rest) <= host_bytes:
+        return {block.name for block in rest}, 0
+    for count in range(SLOTS_WANTED, 0, -1):
+        room = host_bytes - sum(slot.nbytes * min(count, len(slot.blocks)) for slot in slots)
+        if room >= 0:
+            kept = _choose_resident([b for b in rest if b.role is not Role.ALWAYS], room)
+            return kept, count
+    return None, 0
+
+
+def _plan_with(
+    blocks: Sequence[BlockSize],
+    resident: set[str],
+    on_host: set[str],
+    slots: tuple[SlotClass, ...],
+    is_unified: bool,
+    host_count: int,
+) -> ResidencyPlan:
+    def tier(block: BlockSize) -> Tier:
+        return Tier.DEVICE if block.name in resident else Tier.HOST if block.name in on_host else Tier.DISK
+
+    tiers = tuple((block.name, tier(block)) for block in blocks)
+    once = [block for block in blocks if block.role is Role.ONCE]
+    away = [block for block in once if block.name not in resident]
+    return ResidencyPlan(
+        tiers=tiers,
+        device_slots=slots,
+        host_slot_counts=tuple(min(host_count, len(slot.blocks)) for slot in slots),
+        device_bytes=sum(block.nbytes for block in blocks if block.name in resident),
+        host_bytes=sum(block.nbytes for block in blocks if block.name in on_host),
+        streamed_bytes=sum(block.nbytes for block in away if block.name not in on_host),
+        copied_bytes=0 if is_unified else sum(block.nbytes for block in away),
+        used_bytes=sum(block.nbytes for block in once),
+    )
+
+
+def require_room(blocks: Sequence[BlockSize], budgets: Budgets) -> None:
+    """Raises ``BudgetTooSmall`` when not even one block at a time fits."""
+    if budgets.device_bytes < _floor(blocks):
+        raise _too_small(blocks, budgets)
+
+
+def _floor(blocks: Sequence[BlockSize]) -> int:
+    """Bytes without which nothing runs: what always stays, and the largest block that passes through."""
+    always = sum(block.nbytes for block in blocks if block.role is Role.ALWAYS)
+    return always + max((block.nbytes for block in blocks if block.role is Role.ONCE), default=0)
+
+
+def _too_small(blocks: Sequence[BlockSize], budgets: Budgets) -> BudgetTooSmall:
+    need = _floor(blocks)
+    if budgets.device_bytes >= need:
+        return BudgetTooSmall(
+            f"Reading this model ahead needs {format_size(need)} of main memory, and {format_size(budgets.host_bytes)}"
+            " are allowed.",
+            "Allow more memory (--ram).",
+            need=need,
+            have=budgets.host_bytes,
+        )
+    conversation = " and its conversation" if budgets.cache_bytes else ""
+    need, have = need + budgets.cache_bytes, budgets.device_bytes + budgets.cache_bytes
+    return BudgetTooSmall(
+        f"One block of this model{conversation} need {format_size(need)} of memory, and {format_size(have)} are allowed.",
+        "Allow more memory (--vram, or --ram without a graphics card), a shorter --context, or choose a smaller model.",
+        need=need,
+        have=have,
+    )

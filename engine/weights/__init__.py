@@ -1,0 +1,1 @@
+"""Weight bytes on their way from files into memory."""

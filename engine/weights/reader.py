@@ -1,0 +1,132 @@
+"""Reader threads: byte ranges of files into given memory, in the order they were asked for.
+
+A few threads take chunks from one queue, so a single block is read by all of them at once and the next
+block starts while the last chunks of this one arrive. Knows nothing of tensors, slots or plans.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from engine.weights.direct_io import ALIGNMENT, ReadHandle, round_up
+
+CHUNK_BYTES = 8 << 20
+DEFAULT_THREADS = 3
+
+
+class ShortRead(OSError):
+    """A file ended before the range that was asked for."""
+
+
+@dataclass(slots=True, eq=False)
+class ReadTicket:
+    """One read under way. ``bytes_done`` grows while it runs; ``wait`` ends when all of it is in memory."""
+
+    nbytes: int
+    bytes_done: int = 0
+    error: BaseException | None = None
+    is_abandoned: bool = False
+    _chunks_left: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _finished: threading.Event = field(default_factory=threading.Event)
+    _on_done: Callable[[], None] | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self._finished.is_set()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """True once everything arrived; False after ``timeout_s``. Raises the ``OSError`` a reader met."""
+        if not self._finished.wait(timeout_s):
+            return False
+        if self.error is not None:
+            raise self.error
+        return True
+
+    def settle(self) -> None:
+        """Waits until no reader touches the memory any more, whatever came of it."""
+        self._finished.wait()
+
+    def chunk_done(self, nbytes: int, error: BaseException | None) -> None:
+        """Called by a reader for each chunk."""
+        with self._lock:
+            self.bytes_done += nbytes
+            self.error = self.error or error
+            self._chunks_left -= 1
+            is_last = self._chunks_left == 0
+        if is_last:
+            self._finished.set()
+            if self._on_done is not None:
+                self._on_done()
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    ticket: ReadTicket
+    handle: ReadHandle
+    offset: int
+    expected: int
+    destination: memoryview
+    before: Callable[[], None] | None
+
+
+class Reader:
+    """``threads`` readers behind one queue. ``close`` ends them; tickets under way are finished first."""
+
+    def __init__(self, threads: int = DEFAULT_THREADS, *, chunk_bytes: int = CHUNK_BYTES) -> None:
+        self._chunk_bytes = round_up(chunk_bytes)
+        self._queue: queue.SimpleQueue[_Chunk | None] = queue.SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"strata-reader-{index}", daemon=True) for index in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(
+        self,
+        handle: ReadHandle,
+        offset: int,
+        nbytes: int,
+        destination: memoryview,
+        *,
+        before: Callable[[], None] | None = None,
+        on_done: Callable[[], None] | None = None,
+    ) -> ReadTicket:
+        """Starts reading ``nbytes`` at ``offset`` into ``destination`` (room for the aligned length).
+
+        ``before`` runs in a reader before it writes (to wait for a copy out of the same memory);
+        ``on_done`` runs in a reader after the last byte. ``offset`` and the memory are aligned.
+        """
+        starts = range(0, nbytes, self._chunk_bytes)
+        ticket = ReadTicket(nbytes, _chunks_left=len(starts), _on_done=on_done)
+        for start in starts:
+            expected = min(self._chunk_bytes, nbytes - start)
+            view = destination[start : start + round_up(expected, ALIGNMENT)]
+            self._queue.put(_Chunk(ticket, handle, offset + start, expected, view, before))
+        return ticket
+
+    def close(self) -> None:
+        for _ in self._threads:
+            self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+
+    def _work(self) -> None:
+        while (chunk := self._queue.get()) is not None:
+            count, error = 0, None
+            try:
+                if not chunk.ticket.is_abandoned:
+                    if chunk.before is not None:
+                        chunk.before()
+                    count = min(chunk.handle.read_into(chunk.offset, chunk.destination), chunk.expected)
+                    if count < chunk.expected:
+                        error = ShortRead(
+                            f"{chunk.handle.path} ended {chunk.expected - count} bytes early at {chunk.offset}"
+                        )
+            except Exception as caught:  # carried to the thread that waits for the ticket
+                error = caught
+            chunk.ticket.chunk_done(count, error)

@@ -1,0 +1,155 @@
+"""The residency plan: budgets are kept, filled, and spent where they save most."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from engine.errors import BudgetTooSmall
+from engine.streaming.residency import (
+    BlockSize,
+    Budgets,
+    ResidencyPlan,
+    Role,
+    Speeds,
+    Tier,
+    plan_residency,
+)
+
+GB = 10**9
+
+
+def llama_like(layers: int = 80, layer: int = 1711, head: int = 2101) -> list[BlockSize]:
+    return [
+        BlockSize("embed", Role.LOOKUP, head),
+        *(BlockSize(f"layer-{i:03d}", Role.ONCE, layer, is_layer=True) for i in range(layers)),
+        BlockSize("norm", Role.ALWAYS, 1),
+        BlockSize("head", Role.ONCE, head),
+    ]
+
+
+def in_tier(plan: ResidencyPlan, tier: Tier) -> list[str]:
+    return [name for name, where in plan.tiers if where is tier]
+
+
+def random_model(rng: random.Random) -> list[BlockSize]:
+    blocks = [BlockSize("norm", Role.ALWAYS, rng.randrange(1, 50))]
+    blocks += [BlockSize("embed", rng.choice([Role.LOOKUP, Role.ONCE]), rng.randrange(100, 4000))]
+    blocks += [
+        BlockSize(f"layer-{i:03d}", Role.ONCE, rng.choice([rng.randrange(500, 700), 1000]), is_layer=True)
+        for i in range(rng.randrange(1, 40))
+    ]
+    return [*blocks, BlockSize("head", Role.ONCE, rng.randrange(100, 4000))]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_plan_exceeds_its_budgets(seed: int) -> None:
+    rng = random.Random(seed)
+    blocks = random_model(rng)
+    total = sum(block.nbytes for block in blocks)
+    for is_unified in (True, False):
+        budgets = Budgets(rng.randrange(1, total * 2), 0 if is_unified else rng.randrange(1, total * 2))
+        try:
+            plan = plan_residency(blocks, budgets, is_unified=is_unified)
+        except BudgetTooSmall:
+            continue
+        host_slots = sum(
+            slots.nbytes * count for slots, count in zip(plan.device_slots, plan.host_slot_counts, strict=True)
+        )
+        assert plan.device_bytes + plan.slot_bytes <= budgets.device_bytes
+        assert plan.host_bytes + host_slots <= budgets.host_bytes or is_unified
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_streamed_block_has_a_slot_it_fits_into(seed: int) -> None:
+    rng = random.Random(seed)
+    blocks = random_model(rng)
+    total = sum(block.nbytes for block in blocks)
+    sizes = {block.name: block for block in blocks}
+    for share, is_unified in itertools.product((0.3, 0.5, 0.9), (True, False)):
+        try:
+            plan = plan_residency(blocks, Budgets(int(total * share), total), is_unified=is_unified)
+        except BudgetTooSmall:
+            continue
+        slot_of = {name: slots for slots in plan.device_slots for name in slots.blocks}
+        away = {name for name, tier in plan.tiers if tier is not Tier.DEVICE and sizes[name].role is Role.ONCE}
+        assert set(slot_of) == away
+        assert all(sizes[name].nbytes <= slots.nbytes for name, slots in slot_of.items())
+        assert all(slots.count >= 1 for slots in plan.device_slots)
+
+
+def test_what_is_needed_all_the_time_always_stays() -> None:
+    blocks = llama_like()
+    plan = plan_residency(blocks, Budgets(4000, 0), is_unified=True)
+    assert plan.tier("norm") is Tier.DEVICE
+
+
+def test_a_model_that_fits_stays_whole_without_slots() -> None:
+    blocks = llama_like()
+    plan = plan_residency(blocks, Budgets(sum(block.nbytes for block in blocks), 0), is_unified=True)
+    assert in_tier(plan, Tier.DISK) == []
+    assert plan.slot_bytes == plan.streamed_bytes == 0
+
+
+def test_a_budget_well_above_the_slots_is_filled_to_eighty_percent() -> None:
+    blocks = llama_like()
+    for budget in range(10_000, 140_000, 7_000):
+        plan = plan_residency(blocks, Budgets(budget, 0), is_unified=True)
+        assert plan.device_bytes + plan.slot_bytes >= 0.8 * budget
+
+
+def test_resident_layers_are_spread_evenly_over_the_depth() -> None:
+    plan = plan_residency(llama_like(), Budgets(60_000, 0), is_unified=True)
+    kept = [int(name[6:]) for name in in_tier(plan, Tier.DEVICE) if name.startswith("layer")]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(kept)]
+    assert len(kept) == 30
+    assert max(gaps) - min(gaps) <= 1
+
+
+def test_a_lookup_table_is_kept_last_because_rows_cost_almost_nothing() -> None:
+    blocks = llama_like()
+    whole = sum(block.nbytes for block in blocks)
+    plan = plan_residency(blocks, Budgets(whole - 1, 0), is_unified=True)
+    assert in_tier(plan, Tier.DISK) == ["embed"]
+    assert plan.streamed_bytes == 0
+
+
+def test_a_head_far_larger_than_a_layer_does_not_enlarge_every_slot() -> None:
+    plan = plan_residency(llama_like(layer=1000, head=5000), Budgets(9_000, 0), is_unified=True)
+    assert max(slots.nbytes for slots in plan.device_slots) == 1000
+    assert plan.tier("head") is Tier.DEVICE
+
+
+def test_seventy_billion_parameters_run_in_four_gigabytes() -> None:
+    layer, head = 1_711_300_608, 2_101_346_304
+    plan = plan_residency(llama_like(80, layer, head), Budgets(4 * GB, 8 * GB), is_unified=False)
+    assert plan.device_bytes + plan.slot_bytes <= 4 * GB
+    assert plan.host_slot_counts
+
+
+def test_a_budget_below_one_block_is_refused_with_both_numbers() -> None:
+    with pytest.raises(BudgetTooSmall) as caught:
+        plan_residency(llama_like(), Budgets(2101, 0), is_unified=True)
+    assert (caught.value.need, caught.value.have) == (2102, 2101)
+
+
+def test_one_block_at_a_time_is_enough() -> None:
+    plan = plan_residency(llama_like(), Budgets(2102, 0), is_unified=True)
+    assert [slots.count for slots in plan.device_slots] == [1]
+
+
+def test_host_memory_holds_what_the_device_cannot() -> None:
+    blocks = llama_like()
+    plan = plan_residency(blocks, Budgets(20_000, 1_000_000), is_unified=False)
+    assert in_tier(plan, Tier.DISK) == []
+    assert plan.streamed_bytes == 0
+    assert plan.copied_bytes == sum(b.nbytes for b in blocks if plan.tier(b.name) is Tier.HOST and b.role is Role.ONCE)
+
+
+def test_the_slowest_of_disk_bus_and_memory_decides_the_prediction() -> None:
+    plan = plan_residency(llama_like(), Budgets(20_000, 10_000), is_unified=False)
+    assert plan.predict_pass_s(Speeds(disk=1, memory=1e9, bus=1e9)) == plan.streamed_bytes
+    assert plan.predict_pass_s(Speeds(disk=1e9, memory=1e9, bus=1)) == plan.copied_bytes
+    assert plan.predict_pass_s(Speeds(disk=1e9, memory=1, bus=1e9)) == plan.used_bytes
