@@ -17,7 +17,8 @@ from engine.events import Event, Loaded
 from engine.generation.context_size import cache_bytes, planned_context
 from engine.load_options import LoadOptions
 from engine.probe import measure_speeds
-from engine.store.manifest import read_config, read_manifest
+from engine.store.manifest import read_manifest
+from engine.store.model_config import read_config
 from engine.store.verifier import check_sizes
 from engine.streaming.block_roles import block_sizes
 from engine.streaming.budgets import FreeMemory, plan_budgets

@@ -17,7 +17,7 @@ from engine.load_options import LoadOptions
 from engine.loading import choose_budgets
 from engine.probe import measure_folder_speed, measure_speeds
 from engine.store.disk_plan import BlockDemand, DiskPlan, plan_disk
-from engine.store.manifest import read_config
+from engine.store.model_config import read_config
 from engine.store.model_store import ModelStore
 from engine.store.open_source import open_source
 from engine.store.original_files import drive_of, remaining_files

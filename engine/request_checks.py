@@ -15,7 +15,8 @@ from engine.errors import UnsupportedModel
 from engine.generation.context_size import cache_bytes, planned_context
 from engine.generation.token_ids import require_known_ids
 from engine.load_options import LoadOptions
-from engine.store.manifest import Manifest, read_config, read_manifest
+from engine.store.manifest import Manifest, read_manifest
+from engine.store.model_config import read_config
 from engine.streaming.block_roles import block_sizes
 from engine.streaming.residency import Budgets, require_room
 

@@ -70,6 +70,10 @@ class Backend(Protocol):
         """What was computed up to here has to end before the slot may be overwritten."""
         ...
 
+    def before_pass(self) -> None:
+        """Between passes: the place to adapt to what else the machine is doing."""
+        ...
+
     def synchronize(self) -> None:
         """Waits for all computing and copying."""
         ...

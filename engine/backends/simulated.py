@@ -97,6 +97,8 @@ class SimulatedBackend:
         slot.tensor.fill_(_POISON)
         slot.copied = None
 
+    def before_pass(self) -> None: ...
+
     def synchronize(self) -> None:
         fence = _Fence()
         self._copies.put(fence.reached.set)

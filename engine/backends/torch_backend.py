@@ -13,6 +13,7 @@ import psutil
 import torch
 
 from engine.backends.base import Backend, DeviceSlot, HostBuffer, MemoryFigures
+from engine.backends.cpu_threads import ThreadChooser
 from engine.errors import DeviceUnavailable
 from engine.weights.direct_io import aligned_buffer, round_up
 
@@ -24,7 +25,7 @@ def open_backend(device: str = "auto") -> Backend:
     if device == "auto":
         device = next((name for name in ACCELERATORS if _is_available(name)), "cpu")
     if device == "cpu":
-        return CpuBackend()
+        return CpuBackend(chooser=ThreadChooser())
     if device == "mlx":
         raise DeviceUnavailable(
             "The MLX backend is not part of this version.", "Use --device auto, which takes mps or the processor."
@@ -46,11 +47,17 @@ def _is_available(device: str) -> bool:
 
 
 class CpuBackend:
-    """Unified: blocks are computed where the readers put them."""
+    """Unified: blocks are computed where the readers put them.
+
+    ``chooser`` adapts the number of compute threads; None leaves torch's as it is.
+    """
 
     name = "cpu"
     device = torch.device("cpu")
     is_unified = True
+
+    def __init__(self, *, chooser: ThreadChooser | None = None) -> None:
+        self._chooser = chooser
 
     def allocate_host(self, nbytes: int) -> HostBuffer:
         view = aligned_buffer(nbytes)
@@ -65,6 +72,10 @@ class CpuBackend:
     def begin_use(self, slot: DeviceSlot) -> None: ...
 
     def end_use(self, slot: DeviceSlot) -> None: ...
+
+    def before_pass(self) -> None:
+        if self._chooser is not None:
+            self._chooser.choose_if_due()
 
     def synchronize(self) -> None: ...
 
@@ -111,6 +122,8 @@ class AcceleratorBackend:
 
     def end_use(self, slot: DeviceSlot) -> None:
         slot.used.record(torch.accelerator.current_stream(self.device))
+
+    def before_pass(self) -> None: ...
 
     def synchronize(self) -> None:
         torch.accelerator.synchronize(self.device)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import sys
@@ -13,6 +12,7 @@ from types import FrameType
 from engine.cancel import Cancelled, CancelToken
 from engine.command_line.parser import build_parser
 from engine.errors import EngineError
+from engine.process_setup import prepare_process
 from engine.store.model_store import ModelStore, default_data_dir
 
 EXIT_DONE, EXIT_FAILED, EXIT_CANCELLED = 0, 1, 130
@@ -20,7 +20,7 @@ EXIT_DONE, EXIT_FAILED, EXIT_CANCELLED = 0, 1, 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
-    _keep_libraries_quiet()
+    prepare_process()
     cancel = CancelToken()
     _cancel_on_interrupt(cancel)
     store = ModelStore(options.data_dir or default_data_dir())
@@ -57,13 +57,3 @@ def _cancel_on_interrupt(cancel: CancelToken) -> None:
     signal.signal(signal.SIGINT, stop)
     if hasattr(signal, "SIGTERM"):
         signal.signal(signal.SIGTERM, stop)
-
-
-def _keep_libraries_quiet() -> None:
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    logging.basicConfig(level=logging.ERROR)
-    logging.getLogger("transformers").setLevel(logging.ERROR)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,8 @@ class KvCache:
 
     def __init__(self, model: PreTrainedModel) -> None:
         self._model: Any = model
-        self._is_dynamic: bool = self._model._supports_default_dynamic_cache()
+        takes_cache = "cache" in inspect.signature(model.forward).parameters
+        self._is_dynamic: bool = takes_cache and self._model._supports_default_dynamic_cache()
         self.cache: DynamicCache | None = None
         self.token_ids: list[int] = []
 

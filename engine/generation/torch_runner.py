@@ -144,6 +144,7 @@ class TorchRunner:
     @contextmanager
     def _pass(self, kind: PassKind, index: int, emit: Emit, cancel: CancelToken) -> Generator[None]:
         """One forward: nothing collects garbage inside it (a full collection costs 0.3 s with transformers loaded)."""
+        self._loaded.backend.before_pass()
         was_enabled = gc.isenabled()
         gc.disable()
         try:

@@ -91,7 +91,17 @@ def find_structure(model: PreTrainedModel, *, untied: frozenset[str] = frozenset
 
 def _find_layers(model: PreTrainedModel) -> str:
     decoder = model.get_decoder() if hasattr(model, "get_decoder") else model
-    root = _path_of(model, decoder) or ""
+    found = _lists_below(model, _path_of(model, decoder) or "") or _lists_below(model, "")
+    if not found:
+        raise UnsupportedModel(
+            f"{type(model).__name__} has no list of decoder layers to stream.",
+            "Choose another model; this one has a structure Strata does not know.",
+        )
+    return max(found)[1]
+
+
+def _lists_below(model: nn.Module, root: str) -> list[tuple[int, str]]:
+    """(parameters, path) of the outermost module lists below ``root``."""
     found: list[tuple[int, str]] = []
 
     def visit(module: nn.Module, path: str) -> None:
@@ -103,12 +113,7 @@ def _find_layers(model: PreTrainedModel) -> str:
                 visit(child, child_path)
 
     visit(model.get_submodule(root), root)
-    if not found:
-        raise UnsupportedModel(
-            f"{type(model).__name__} has no list of decoder layers to stream.",
-            "Choose another model; this one has a structure Strata does not know.",
-        )
-    return max(found)[1]
+    return found
 
 
 def _tensor_names(model: nn.Module, untied: frozenset[str]) -> tuple[list[str], dict[str, str]]:

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,8 @@ from torch import nn
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.conversion_mapping import get_model_conversion_mapping
 from transformers.core_model_loading import (
+    Concatenate,
+    MergeModulelist,
     WeightConverter,
     WeightRenaming,
     convert_and_load_state_dict_in_model,
@@ -55,12 +58,14 @@ class TensorShape:
 class ConversionGroup:
     """Checkpoint tensors that convert together, and the model tensors that come out.
 
-    ``is_rename``: one tensor under another name, at most cast to the model's dtype; it may be copied in pieces.
+    ``copies`` are the sources in the order in which their numbers, one after the other and at most cast to another
+    dtype, are the one target: a renamed tensor, or experts merged into one. Such a group can be copied piece by
+    piece. Empty where the numbers have to be moved about.
     """
 
     sources: tuple[str, ...]
     targets: tuple[str, ...]
-    is_rename: bool = False
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +93,20 @@ def build_empty_model(
     with init_empty_weights(include_buffers=False):
         model = model_class._from_config(config, dtype=dtype, experts_implementation="eager")
     model.tie_weights()
+    _compute_buffers(model)
     return model.eval()
+
+
+def _compute_buffers(model: PreTrainedModel) -> None:
+    """Computes the buffers no checkpoint carries once more, as a plain load does.
+
+    While a model is built its dtype is torch's default, and a table computed in it (GPT-J's sinusoids) is
+    rounded; a plain load computes it after the weights, in float32.
+    """
+    for module in model.modules():
+        if module._non_persistent_buffers_set:
+            module._is_hf_initialized = False  # pyright: ignore[reportAttributeAccessIssue]
+    model.initialize_weights()
 
 
 class CheckpointConversion:
@@ -109,7 +127,12 @@ class CheckpointConversion:
         self._dtype = dtype
         self._dtype_plan = model._get_dtype_plan(dtype)
         self._quantizer = quantizer
-        self._mapping: list[Any] = get_model_conversion_mapping(model) if weight_mapping is None else weight_mapping
+        mapping = get_model_conversion_mapping(model) if weight_mapping is None else weight_mapping
+        self._mapping: list[Any] = deepcopy(mapping)
+        for entry in self._mapping:
+            # force_cpu keeps a huge table off the accelerator; here it would drag a plan off the meta device.
+            if isinstance(entry, WeightConverter):
+                entry.force_cpu = False
         self._model_tensors: dict[str, torch.Tensor] = dict(model.state_dict(keep_vars=True))
         self._owners = {name: _owner_of(model, name) for name in self._model_tensors}
 
@@ -119,7 +142,7 @@ class CheckpointConversion:
         groups: list[ConversionGroup] = []
         unused: list[str] = []
         problems: list[str] = []
-        for sources, is_rename in self._source_groups(checkpoint):
+        for sources, copies in self._source_groups(checkpoint):
             empty = {
                 key: torch.empty(checkpoint[key].shape, dtype=checkpoint[key].dtype, device="meta") for key in sources
             }
@@ -128,7 +151,8 @@ class CheckpointConversion:
                 if not produced:
                     unused.extend(sources)
                     continue
-                groups.append(ConversionGroup(tuple(sources), tuple(produced), is_rename))
+                copies = copies if len(produced) == 1 else ()
+                groups.append(ConversionGroup(tuple(sources), tuple(produced), copies))
                 tensors |= {name: TensorShape(tuple(tensor.shape), tensor.dtype) for name, tensor in produced.items()}
         missing = [name for name in self._model_tensors if name not in tensors]
         return ConversionPlan(tuple(groups), tensors, tuple(unused), tuple(self._required(missing)), tuple(problems))
@@ -140,24 +164,22 @@ class CheckpointConversion:
                 raise RuntimeError(f"conversion changed under us: {group} gave {complaints or list(produced)}")
             return {name: tensor.detach().contiguous() for name, tensor in produced.items()}
 
-    def _source_groups(self, checkpoint: Mapping[str, object]) -> list[tuple[list[str], bool]]:
+    def _source_groups(self, checkpoint: Mapping[str, object]) -> list[tuple[list[str], tuple[str, ...]]]:
         """Checkpoint keys by the model tensor they are collected under, as the loader itself does it.
 
-        With each group whether it is only renamed: one key that no converter claims.
+        With each group the order in which its keys can be copied, or nothing (``ConversionGroup.copies``).
         """
         renamings = [entry for entry in self._mapping if isinstance(entry, WeightRenaming)]
         converters = [entry for entry in self._mapping if isinstance(entry, WeightConverter)]
+        by_pattern = {pattern: entry for entry in converters for pattern in entry.source_patterns}
         prefix = self._model.base_model_prefix
-        groups: dict[str, list[str]] = {}
-        converted: set[str] = set()
+        groups: dict[str, list[tuple[str, str | None]]] = {}
         for key in sorted(checkpoint, key=dot_natural_key):
             name, pattern = rename_source_key(key, renamings, converters, prefix, self._model_tensors)
             if name not in self._model_tensors and key in self._model_tensors:
                 name, pattern = key, None
-            groups.setdefault(name, []).append(key)
-            if pattern is not None:
-                converted.add(name)
-        return [(keys, len(keys) == 1 and name not in converted) for name, keys in groups.items()]
+            groups.setdefault(name, []).append((key, pattern))
+        return [([key for key, _ in keys], _copy_order(keys, by_pattern)) for keys in groups.values()]
 
     @contextmanager
     def _loaded(
@@ -205,6 +227,33 @@ class CheckpointConversion:
             return any(partner not in absent for partner in partners)
 
         return [name for name in missing if not is_filled(name)]
+
+
+def _copy_order(keys: Sequence[tuple[str, str | None]], converters: Mapping[str, WeightConverter]) -> tuple[str, ...]:
+    """The keys of a group (with the pattern each one matched) in the order of their bytes in the target, or nothing.
+
+    Stacking along the first dimension and joining along it put whole tensors one after the other; stacking each
+    of several lists and joining the results along the second dimension takes one tensor of each list in turn.
+    """
+    patterns = {pattern for _, pattern in keys}
+    if patterns == {None}:
+        return (keys[0][0],) if len(keys) == 1 else ()
+    if None in patterns:
+        return ()
+    converter = converters[next(pattern for pattern in patterns if pattern is not None)]
+    lists = [[key for key, found in keys if found == pattern] for pattern in converter.source_patterns]
+    lists = [found for found in lists if found]
+    is_whole = sum(map(len, lists)) == len(keys)
+    match [(type(operation), getattr(operation, "dim", None)) for operation in converter.operations]:
+        case [(op, 0)] if op is Concatenate and is_whole:
+            return tuple(key for found in lists for key in found)
+        case [(op, 0)] if op is MergeModulelist and is_whole and len(lists) == 1:
+            return tuple(lists[0])
+        case [(op, 0), (then, 1)] if op is MergeModulelist and then is Concatenate and is_whole:
+            is_even = len({len(found) for found in lists}) == 1
+            return tuple(key for row in zip(*lists, strict=True) for key in row) if is_even else ()
+        case _:
+            return ()
 
 
 def _owner_of(model: nn.Module, name: str) -> tuple[dict[str, Any], str]:

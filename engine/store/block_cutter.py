@@ -8,14 +8,11 @@ from pathlib import Path
 from engine.cancel import CancelToken
 from engine.events import JobProgress
 from engine.models.transformers_internals import CheckpointConversion, ConversionGroup
-from engine.store.block_writer import BlockWriter
+from engine.store.block_writer import MAX_PENDING_BYTES, BlockWriter
 from engine.store.job_meter import JobMeter
 from engine.store.split_plan import BlockPlan
 from engine.store.tensor_source import Piece, TensorSource, bytes_of
 from engine.weights.dtypes import TORCH_DTYPES
-
-PENDING_BYTES = 128 << 20
-"""Converted tensors that may still wait to be written while the next group is read."""
 
 
 def cut_block(
@@ -29,7 +26,7 @@ def cut_block(
 ) -> Generator[JobProgress, None, tuple[int, str]]:
     """Writes the block's file to ``path``, flushed to the disk; returns its size and sha256.
 
-    In memory at any time: one conversion group and ``PENDING_BYTES``. Raises ``OSError`` where it cannot be
+    In memory at any time: one conversion group and ``MAX_PENDING_BYTES``. Raises ``OSError`` where it cannot be
     written, ``SourceError`` where the source cannot be read, ``Cancelled`` within one group.
     """
     with BlockWriter(path) as writer:
@@ -47,9 +44,10 @@ def _file_pieces(
     yield Piece(memoryview(block.layout.header))
     index = 0
     for group in block.groups:
-        if group.is_rename:
+        if group.copies:
             dtype = TORCH_DTYPES[block.layout.tensors[index].dtype]
-            yield from tensors.stream(group.sources[0], dtype)
+            for key in group.copies:
+                yield from tensors.stream(key, dtype)
             yield from _padding(block, index)
             index += 1
             continue
@@ -66,7 +64,7 @@ def _file_pieces(
 def _room_beside(group: ConversionGroup, tensors: TensorSource) -> int:
     """Bytes that may be waiting while this group is converted: none beside a large one."""
     size = sum(tensors.shapes[key].nbytes for key in group.sources)
-    return max(0, PENDING_BYTES - 2 * size)
+    return max(0, MAX_PENDING_BYTES - 2 * size)
 
 
 def _padding(block: BlockPlan, index: int) -> Iterator[Piece]:

@@ -17,7 +17,8 @@ from typing import Self
 from engine.store.tensor_source import Piece
 from engine.weights.direct_io import DirectWriter
 
-_STOP = None
+MAX_PENDING_BYTES = 128 << 20
+"""Bytes that may wait to be written and hashed: a fast reader must not fill the memory of a slow disk."""
 
 
 class BlockWriter:
@@ -42,8 +43,8 @@ class BlockWriter:
         return self._nbytes
 
     def write(self, piece: Piece) -> None:
-        """Takes a piece without waiting for it. Raises the ``OSError`` an earlier piece met (``ENOSPC``)."""
-        self.raise_error()
+        """Takes a piece; waits only while ``MAX_PENDING_BYTES`` are. Raises an earlier ``OSError`` (``ENOSPC``)."""
+        self.wait_until_pending(MAX_PENDING_BYTES)
         self._nbytes += len(piece.data)
         with self._changed:
             self._pending_nbytes += len(piece.data)
@@ -128,9 +129,7 @@ class _SharedPiece:
 class _Lane:
     """A thread that does one thing with every piece, in order."""
 
-    def __init__(
-        self, name: str, use: Callable[[memoryview], None], done: Callable[[_SharedPiece], None]
-    ) -> None:
+    def __init__(self, name: str, use: Callable[[memoryview], None], done: Callable[[_SharedPiece], None]) -> None:
         self._queue: queue.SimpleQueue[_SharedPiece | None] = queue.SimpleQueue()
         self._use = use
         self._done = done
@@ -142,13 +141,19 @@ class _Lane:
 
     def stop(self) -> None:
         """Lets the pieces that are queued go through, then ends the thread. May be called again."""
-        self._queue.put(_STOP)
+        self._queue.put(None)
         self._thread.join()
 
     def _run(self) -> None:
-        while (piece := self._queue.get()) is not _STOP:
-            if piece.data is not None:
-                self._use(piece.data)
-            self._done(piece)
-            # Not until the next piece arrives: its memory may be the largest tensor of the model.
-            del piece
+        while self._do_next():
+            pass
+
+    def _do_next(self) -> bool:
+        """One piece. A call of its own, so that no piece is held while waiting for the next: it may be large."""
+        piece = self._queue.get()
+        if piece is None:
+            return False
+        if piece.data is not None:
+            self._use(piece.data)
+        self._done(piece)
+        return True

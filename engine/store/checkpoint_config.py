@@ -50,7 +50,8 @@ def require_supported(config: Mapping[str, Any], root: Path) -> None:
         )
     if method := _quantisation(config, root):
         raise UnsupportedModel(
-            f"This checkpoint is quantised ({method}); this version of Strata runs checkpoints in their full precision.",
+            f"This checkpoint is quantised ({method}); this version of Strata runs checkpoints "
+            "in their full precision.",
             "Choose the original of the model, in bfloat16 or float16.",
         )
 

@@ -1,4 +1,4 @@
-"""A folder as a hub ships it, recognised by its contents: config, weights, and the small files beside them. No torch."""
+"""A folder as a hub ships it, recognised by its contents: config, weights, the small files beside them. No torch."""
 
 from __future__ import annotations
 

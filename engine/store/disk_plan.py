@@ -92,9 +92,7 @@ def order_for_freeing(blocks: Sequence[BlockDemand]) -> list[BlockDemand]:
     return ordered
 
 
-def _last_use(
-    ordered: Sequence[BlockDemand], shard_sizes: Mapping[str, int]
-) -> dict[str, tuple[str, ...]]:
+def _last_use(ordered: Sequence[BlockDemand], shard_sizes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
     last: dict[str, str] = {}
     for block in ordered:
         for shard in block.shards:

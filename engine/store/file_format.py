@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 
 from engine.errors import SourceError
@@ -16,7 +16,7 @@ HEAD_BYTES = 512
 DOWNLOAD_AGAIN = "Download this file again."
 
 
-class FileFormat(str, Enum):
+class FileFormat(StrEnum):
     """``PICKLE`` is any file torch.save writes; ``UNKNOWN`` is anything that is not listed here."""
 
     GGUF = "gguf"

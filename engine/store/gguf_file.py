@@ -75,7 +75,7 @@ def _read_supported_header(path: Path) -> GgufHeader:
         )
     architecture = header.text("general.architecture")
     if not architecture or not header.tensors:
-        raise SourceError(f"{path.name} holds no model: it names no architecture or no tensors.", "Choose another file.")
+        raise SourceError(f"{path.name} holds no model: it names no architecture or no tensors.", "Use another file.")
     if not _is_known(architecture):
         raise UnsupportedModel(
             f"GGUF files of architecture “{architecture}” are not known to this version of Strata.",

@@ -61,9 +61,7 @@ def read_gguf_header(path: Path) -> GgufHeader:
             ) from error
     end = max((tensor.offset + tensor.nbytes for tensor in header.tensors.values()), default=0)
     if end > size:
-        raise SourceError(
-            f"{path.name} is truncated: it should have {end:,} bytes and has {size:,}.", DOWNLOAD_AGAIN
-        )
+        raise SourceError(f"{path.name} is truncated: it should have {end:,} bytes and has {size:,}.", DOWNLOAD_AGAIN)
     return header
 
 
@@ -90,9 +88,7 @@ class _Parser:
         digest = hashlib.sha256(self._view[: self._at]).hexdigest()
         alignment = metadata.get("general.alignment", 32)
         data_offset = -(-self._at // alignment) * alignment
-        tensors = {
-            name: _place(name, kind, shape, data_offset + offset) for name, kind, shape, offset in entries
-        }
+        tensors = {name: _place(name, kind, shape, data_offset + offset) for name, kind, shape, offset in entries}
         return GgufHeader(metadata, tensors, digest)
 
     def _tensor(self) -> tuple[str, int, tuple[int, ...], int]:

@@ -1,4 +1,4 @@
-"""The hub's cache on this machine: ``models--owner--name/snapshots/<commit>``, whose files link into ``blobs``. No torch."""
+"""The hub's cache on this machine, ``models--owner--name/snapshots/<commit>``, linked into ``blobs``. No torch."""
 
 from __future__ import annotations
 

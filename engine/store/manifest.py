@@ -127,14 +127,13 @@ def manifest_from_json(text: str) -> Manifest:
     data: dict[str, Any] = json.loads(text)
     if data.get("format") != FORMAT:
         raise ValueError(f"manifest format {data.get('format')!r}, this engine reads {FORMAT}")
-    source = data.pop("source")
-    files = tuple(SourceFile(**entry) for entry in source.pop("files"))
-    blocks = tuple(block_from_dict(entry) for entry in data.pop("blocks"))
-    return Manifest(
-        **{**data, "untied": tuple(data["untied"])},
-        source=SourceRecord(**{**source, "kind": SourceKind(source["kind"])}, files=files),
-        blocks=blocks,
-    )
+    source: dict[str, Any] = data["source"]
+    source["kind"] = SourceKind(source["kind"])
+    source["files"] = tuple(SourceFile(**entry) for entry in source["files"])
+    data["source"] = SourceRecord(**source)
+    data["blocks"] = tuple(block_from_dict(entry) for entry in data["blocks"])
+    data["untied"] = tuple(data["untied"])
+    return Manifest(**data)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -153,20 +152,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 def block_from_dict(entry: dict[str, Any]) -> BlockEntry:
     """The inverse of ``asdict``. Raises ``KeyError`` or ``TypeError`` on anything else."""
-    tensors = tuple(
-        TensorEntry(**{**tensor, "shape": tuple(tensor["shape"])}) for tensor in entry.pop("tensors")
-    )
-    return BlockEntry(**entry, tensors=tensors)
-
-
-def read_config(folder: Path) -> dict[str, Any]:
-    """config.json of a split as it is. Raises ``DamagedFile``."""
-    try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DamagedFile(
-            f"config.json in {folder} cannot be read.",
-            "Repair it with verify --repair.",
-            files=("config.json",),
-            detail=repr(error),
-        ) from error
+    tensors: list[dict[str, Any]] = entry["tensors"]
+    for tensor in tensors:
+        tensor["shape"] = tuple(tensor["shape"])
+    entry["tensors"] = tuple(TensorEntry(**tensor) for tensor in tensors)
+    return BlockEntry(**entry)

@@ -6,11 +6,12 @@ another name first, so that what is left of a killed removal never looks like a 
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,8 +21,9 @@ import filelock
 
 from engine.errors import DamagedFile, ModelBusy, ModelNotFound, TargetNotWritable
 from engine.store.manifest import MANIFEST_NAME, PROGRESS_FOLDER, Manifest, SourceRecord, read_manifest
+from engine.store.original_files import nearest_existing
 from engine.store.progress_journal import SOURCE_NAME, read_source
-from engine.store.source import STARTER, is_same_source, split_folder_name
+from engine.store.source import STARTER, Source, is_same_source, split_folder_name
 
 DATA_DIR_VARIABLE = "STRATA_DATA_DIR"
 _STARTER_FOLDER = "HuggingFaceTB--SmolLM2-135M-Instruct@"
@@ -93,17 +95,14 @@ class ModelStore:
         ``starter``. Raises ``ModelNotFound``, also where several models or only an unfinished one match.
         """
         path = Path(name).expanduser()
-        if (path / MANIFEST_NAME).is_file():
+        if name and (path / MANIFEST_NAME).is_file():
             return path.absolute()
         matching = [model for model in self.list() if _is_meant(model, name)]
         ready = [model for model in matching if model.state is ModelState.READY]
         if len(ready) == 1:
             return ready[0].folder
         if len(ready) > 1:
-            raise ModelNotFound(
-                f"“{name}” could be any of {', '.join(model.name for model in ready)}.",
-                f"Name one of them in full, such as {ready[0].name}",
-            )
+            raise self._not_one(name, ready)
         if matching and matching[0].state is ModelState.UNFINISHED:
             raise ModelNotFound(
                 f"{matching[0].title} is only partly cut.",
@@ -113,8 +112,16 @@ class ModelStore:
             raise ModelNotFound(
                 f"The description of {matching[0].name} is damaged.", "Remove it and cut it again from its original."
             )
-        raise ModelNotFound(
-            f"There is no model “{name}” in {self.models_folder}.", "See what is there with “list”."
+        raise self._not_one(name, [])
+
+    def _not_one(self, name: str, matching: Sequence[StoredModel]) -> ModelNotFound:
+        if not matching:
+            return ModelNotFound(
+                f"There is no model “{name}” in {self.models_folder}.", "See what is there with “list”."
+            )
+        return ModelNotFound(
+            f"“{name}” could be any of {', '.join(model.name for model in matching)}.",
+            f"Name one of them in full, such as {matching[0].name}",
         )
 
     def find_unfinished(self, source_path: Path) -> list[StoredModel]:
@@ -124,6 +131,13 @@ class ModelStore:
             for model in self.list()
             if model.state is ModelState.UNFINISHED and model.source and Path(model.source.path) == source_path
         ]
+
+    def find_begun(self, source_path: Path) -> list[Source]:
+        """What splits of this path were begun from and have not forgotten yet, finished ones included."""
+        if not self.models_folder.is_dir():
+            return []
+        begun = [read_source(folder) for folder in sorted(self.models_folder.iterdir())]
+        return [source for source in begun if source and Path(source.record.path) == source_path]
 
     def find_finished(self, record: SourceRecord) -> Manifest | None:
         """The manifest of this source's split, if it is here, finished, and of these very files."""
@@ -136,6 +150,14 @@ class ModelStore:
             return None
         return manifest if is_same_source(manifest.source, record) else None
 
+    def require_writable(self) -> None:
+        """Raises ``TargetNotWritable`` where no model can be put here. Writes nothing."""
+        place = nearest_existing(self.models_folder)
+        if not place.is_dir():
+            raise not_writable(self.models_folder, NotADirectoryError(errno.ENOTDIR, "", str(place)))
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise not_writable(self.models_folder, PermissionError(errno.EACCES, "", str(place)))
+
     def remove(self, name: str) -> Path:
         """Deletes one model of this store and gives the folder it was in. The lock is held throughout.
 
@@ -143,11 +165,7 @@ class ModelStore:
         """
         matching = [model for model in self.list() if _is_meant(model, name) or model.folder == Path(name).absolute()]
         if len(matching) != 1:
-            candidates = ", ".join(model.name for model in matching)
-            raise ModelNotFound(
-                f"“{name}” could be any of {candidates}." if matching else f"There is no model “{name}” in {self.models_folder}.",
-                "Name one of them in full." if matching else "See what is there with “list”.",
-            )
+            raise self._not_one(name, matching)
         folder = matching[0].folder
         with self.lock(folder):
             self.discard(folder)
@@ -166,7 +184,7 @@ class ModelStore:
             shutil.rmtree(leftover, ignore_errors=True)
 
     @contextmanager
-    def lock(self, folder: Path) -> Iterator[None]:
+    def lock(self, folder: Path) -> Generator[None]:
         """Held while one model is cut, repaired or removed. Raises ``ModelBusy`` at once, never waits."""
         locks = self.models_folder / _LOCK_FOLDER
         try:
@@ -206,9 +224,7 @@ def _describe(folder: Path) -> StoredModel | None:
     nbytes = sum(entry.stat().st_size for entry in folder.rglob("*") if entry.is_file())
     if not has_manifest:
         state = ModelState.DAMAGED if unfinished is None else ModelState.UNFINISHED
-        return StoredModel(
-            folder.name, folder, state, nbytes, unfinished.record if unfinished else None, None
-        )
+        return StoredModel(folder.name, folder, state, nbytes, unfinished.record if unfinished else None, None)
     try:
         manifest = read_manifest(folder)
     except DamagedFile:

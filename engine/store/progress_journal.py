@@ -20,6 +20,7 @@ from engine.weights.direct_io import sync_folder
 SOURCE_NAME = "source.json"
 HOW_NAME = "how.json"
 DONE_NAME = "done.jsonl"
+DELETED_NAME = "deleted.txt"
 
 
 def read_source(split: Path) -> Source | None:
@@ -40,7 +41,8 @@ class ProgressJournal:
     def begin(self, source: Source, engine: str, untied: frozenset[str]) -> None:
         """Records what is being cut and by which version of the conversion. Replaces any earlier journal."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / DONE_NAME).unlink(missing_ok=True)
+        for name in (SOURCE_NAME, DONE_NAME, DELETED_NAME):
+            (self.folder / name).unlink(missing_ok=True)
         how = {"engine": engine, "untied": sorted(untied)}
         write_durably(self.folder / HOW_NAME, json.dumps(how).encode())
         write_durably(self.folder / SOURCE_NAME, source.to_json().encode())
@@ -72,33 +74,55 @@ class ProgressJournal:
 
     def append(self, entry: BlockEntry) -> None:
         """Call only when the block's file is in place and flushed."""
-        is_new = not (self.folder / DONE_NAME).exists()
-        with (self.folder / DONE_NAME).open("ab") as file:
+        self._append(DONE_NAME, json.dumps(asdict(entry), sort_keys=True))
+
+    def record_deletion(self, file: str) -> None:
+        """Call just before a weight file of the source is deleted: its absence is then known to be ours."""
+        if self.folder.is_dir():
+            self._append(DELETED_NAME, json.dumps(file))
+
+    def deleted(self) -> frozenset[str]:
+        """Weight files of the source that were deleted, or were about to be."""
+        return frozenset(name for name in self._lines(DELETED_NAME) if isinstance(name, str))
+
+    def done(self) -> dict[str, BlockEntry]:
+        """Blocks recorded as done whose file is in place with its full size, by name."""
+        blocks: dict[str, BlockEntry] = {}
+        for line in self._lines(DONE_NAME):
+            try:
+                entry = block_from_dict(line)
+                if (self._split / entry.file).stat().st_size == entry.size:
+                    blocks[entry.name] = entry
+            except (OSError, KeyError, TypeError):
+                continue
+        return blocks
+
+    def end(self) -> None:
+        """Takes the journal away: the split is finished."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _append(self, name: str, line: str) -> None:
+        is_new = not (self.folder / name).exists()
+        with (self.folder / name).open("ab") as file:
             # The leading newline keeps this line whole behind one that was torn.
-            file.write(b"\n" + json.dumps(asdict(entry), sort_keys=True).encode() + b"\n")
+            file.write(f"\n{line}\n".encode())
             file.flush()
             os.fsync(file.fileno())
         if is_new:
             sync_folder(self.folder)
 
-    def done(self) -> dict[str, BlockEntry]:
-        """Blocks recorded as done whose file is in place with its full size, by name."""
+    def _lines(self, name: str) -> list[Any]:
         try:
-            lines = (self.folder / DONE_NAME).read_bytes().split(b"\n")
+            lines = (self.folder / name).read_bytes().split(b"\n")
         except OSError:
-            return {}
-        blocks: dict[str, BlockEntry] = {}
+            return []
+        found: list[Any] = []
         for line in lines:
             try:
-                entry = block_from_dict(json.loads(line))
-                if (self._split / entry.file).stat().st_size == entry.size:
-                    blocks[entry.name] = entry
-            except (OSError, ValueError, KeyError, TypeError):
+                found.append(json.loads(line))
+            except ValueError:
                 continue
-        return blocks
-
-    def end(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        return found
 
 
 def write_durably(path: Path, data: bytes) -> None:
@@ -108,5 +132,5 @@ def write_durably(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(temporary, path)
+    temporary.replace(path)
     sync_folder(path.parent)

@@ -49,13 +49,9 @@ def read_safetensors_header(path: Path) -> SafetensorsHeader:
         raise _truncated(path, 8 + length, size)
     try:
         entries: dict[str, Any] = json.loads(text)
-        tensors = {
-            name: _tensor(entry, 8 + length) for name, entry in entries.items() if name != "__metadata__"
-        }
+        tensors = {name: _tensor(entry, 8 + length) for name, entry in entries.items() if name != "__metadata__"}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SourceError(
-            f"The header of {path.name} is damaged.", DOWNLOAD_AGAIN, detail=repr(error)
-        ) from error
+        raise SourceError(f"The header of {path.name} is damaged.", DOWNLOAD_AGAIN, detail=repr(error)) from error
     _check_places(path, tensors, 8 + length, size)
     return SafetensorsHeader(tensors, hashlib.sha256(text).hexdigest(), 8 + length)
 
@@ -74,15 +70,11 @@ def _check_places(path: Path, tensors: dict[str, HeaderTensor], data_offset: int
     end, before = data_offset, "the header"
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].offset, item[1].nbytes)):
         if tensor.offset < end:
-            raise SourceError(
-                f"The header of {path.name} is damaged: {name} overlaps {before}.", DOWNLOAD_AGAIN
-            )
+            raise SourceError(f"The header of {path.name} is damaged: {name} overlaps {before}.", DOWNLOAD_AGAIN)
         end, before = tensor.offset + tensor.nbytes, name
     if end > size:
         raise _truncated(path, end, size)
 
 
 def _truncated(path: Path, need: int, have: int) -> SourceError:
-    return SourceError(
-        f"{path.name} is truncated: it should have {need:,} bytes and has {have:,}.", DOWNLOAD_AGAIN
-    )
+    return SourceError(f"{path.name} is truncated: it should have {need:,} bytes and has {have:,}.", DOWNLOAD_AGAIN)

@@ -13,6 +13,8 @@ from typing import Any
 from engine.store.manifest import SourceFile, SourceKind, SourceRecord
 
 STARTER = "starter"
+LOADED_WHOLE = -1
+"""The ``offset`` of a tensor whose place in its file only torch knows (pickles from before torch 1.6)."""
 _NAME_LIMIT = 96
 
 
@@ -69,24 +71,17 @@ class Source:
 def source_from_json(text: str) -> Source:
     """Raises ``ValueError``, ``KeyError`` or ``TypeError`` on anything ``Source.to_json`` did not write."""
     data: dict[str, Any] = json.loads(text)
-    record = data["record"]
-    tensors = {
-        name: SourceTensor(
-            **{
-                **entry,
-                "shape": tuple(entry["shape"]),
-                "strides": None if entry["strides"] is None else tuple(entry["strides"]),
-            }
-        )
-        for name, entry in data["tensors"].items()
-    }
+    record: dict[str, Any] = data["record"]
+    record["kind"] = SourceKind(record["kind"])
+    record["files"] = tuple(SourceFile(**file) for file in record["files"])
+    tensors: dict[str, dict[str, Any]] = data["tensors"]
+    for tensor in tensors.values():
+        tensor["shape"] = tuple(tensor["shape"])
+        tensor["strides"] = None if tensor["strides"] is None else tuple(tensor["strides"])
     return Source(
-        record=SourceRecord(
-            **{**record, "kind": SourceKind(record["kind"])}
-            | {"files": tuple(SourceFile(**file) for file in record["files"])}
-        ),
+        record=SourceRecord(**record),
         config=data["config"],
-        tensors=tensors,
+        tensors={name: SourceTensor(**tensor) for name, tensor in tensors.items()},
         side_files=tuple(data["side_files"]),
         is_deletable=data["is_deletable"],
     )

@@ -35,9 +35,7 @@ def plan_source(source: Source, *, untied: frozenset[str] | None = None) -> Spli
     model_class = find_model_class(config)
     model = _build_model(model_class, config, dtype)
     tensors = _open_tensors(source, model, dtype)
-    conversion = CheckpointConversion(
-        model, dtype, weight_mapping=tensors.weight_mapping, quantizer=tensors.quantizer
-    )
+    conversion = CheckpointConversion(model, dtype, weight_mapping=tensors.weight_mapping, quantizer=tensors.quantizer)
     converted = conversion.plan(tensors.shapes)
     if untied is None:
         untied = _find_untied(model, converted, conversion, tensors)
@@ -90,9 +88,7 @@ def _choose_dtype(source: Source, config: PreTrainedConfig) -> torch.dtype:
     return next((shape.dtype for shape in shapes.values() if shape.dtype.is_floating_point), torch.float32)
 
 
-def _build_model(
-    model_class: type[PreTrainedModel], config: PreTrainedConfig, dtype: torch.dtype
-) -> PreTrainedModel:
+def _build_model(model_class: type[PreTrainedModel], config: PreTrainedConfig, dtype: torch.dtype) -> PreTrainedModel:
     try:
         return build_empty_model(model_class, config, dtype)
     except CONFIG_PROBLEMS as error:
@@ -133,11 +129,11 @@ def _digest_tensor(
     """sha256 of one model tensor's bytes, without writing it anywhere."""
     group = next(group for group in converted.groups if name in group.targets)
     digest = hashlib.sha256()
-    if not group.is_rename:
+    if not group.copies:
         digest.update(bytes_of(conversion.convert(group, tensors.load)[name]))
-        return digest.digest()
-    for piece in tensors.stream(group.sources[0], converted.tensors[name].dtype):
-        digest.update(piece.data)
-        if piece.release is not None:
-            piece.release()
+    for key in group.copies:
+        for piece in tensors.stream(key, converted.tensors[name].dtype):
+            digest.update(piece.data)
+            if piece.release is not None:
+                piece.release()
     return digest.digest()

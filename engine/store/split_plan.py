@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 BLOCKS_FOLDER = "blocks"
 
+
 @dataclass(frozen=True, slots=True)
 class BlockPlan:
     """One block file to be: ``groups`` in the order in which they produce the tensors of ``layout``.

@@ -3,41 +3,40 @@
 Every step leaves the folder in a state the next run goes on from: a block's file is written under a
 temporary name, flushed, renamed and only then recorded; the manifest comes last. An original shard is
 deleted only when asked, and only after every block that needs it was read back and its digest matched.
+
+torch and transformers are imported when planning begins, so that what can be refused before is refused at once.
 """
 
 from __future__ import annotations
 
 import errno
-import os
+import importlib.metadata
 import shutil
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
-
-import transformers
+from typing import TYPE_CHECKING
 
 from engine import __version__
 from engine.cancel import Cancelled, CancelToken
 from engine.errors import DamagedFile, DiskFull, EngineError
 from engine.events import Event, Finished, JobProgress, Notice, Outcome, SplitResult
 from engine.quantities import format_size
-from engine.store.block_cutter import cut_block
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES, BlockDemand, DiskPlan, plan_disk
 from engine.store.file_digest import digest_file
 from engine.store.job_meter import JobMeter
 from engine.store.manifest import MANIFEST_NAME, BlockEntry, Manifest
 from engine.store.model_store import ModelStore, not_writable
-from engine.store.original_files import delete_weight_file, drive_of, remaining_files
+from engine.store.original_files import delete_weight_file, drive_of, nearest_existing, remaining_files
 from engine.store.progress_journal import ProgressJournal, write_durably
-from engine.store.side_files import write_side_files
+from engine.store.side_files import refresh_side_files, write_side_files
 from engine.store.source import Source, is_same_source
-from engine.store.source_plan import plan_source
-from engine.store.split_plan import BLOCKS_FOLDER, BlockPlan, SplitPlan
 from engine.weights.direct_io import sync_folder
 
+if TYPE_CHECKING:
+    from engine.store.split_plan import BlockPlan, SplitPlan
+
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-ENGINE_ID = f"strata {__version__} transformers {transformers.__version__}"
-"""What a half-made split must have been made by to be gone on with: another version may convert differently."""
 
 
 def split_source(
@@ -51,44 +50,66 @@ def split_source(
     """Cuts ``source`` into ``store``, goes on where an earlier run stopped, or finds it already there.
 
     Yields ``JobProgress`` and ``Notice``, ends with ``Finished``. Raises ``EngineError``: what cannot be cut is
-    refused before anything is written, and what fails later leaves a split that can be resumed.
+    refused before anything is written, and what fails later leaves a split that can be resumed. At least
+    ``floor_bytes`` stay free on the drive.
     """
-    cancel = cancel or CancelToken()
-    folder = store.folder_for(source.record)
     started = time.monotonic()
-    split = _Split(source, store, folder, delete_original, cancel, floor_bytes)
+    split = _Split(source, store, delete_original, cancel or CancelToken(), floor_bytes)
     outcome = Outcome.DONE
-    with store.lock(folder):
-        try:
-            yield from split.run()
-        except Cancelled:
-            outcome = Outcome.CANCELLED
-        except OSError as error:
-            raise split.explain(error) from error
-        finally:
-            split.close()
+    try:
+        yield from split.run()
+    except Cancelled:
+        outcome = Outcome.CANCELLED
+    except OSError as error:
+        raise split.explain(error) from error
+    finally:
+        split.close()
     yield Finished(outcome, split.result(time.monotonic() - started))
+
+
+def plan_space(
+    plan: SplitPlan, folder: Path, *, delete_original: bool, done: Mapping[str, BlockEntry] | None = None
+) -> DiskPlan:
+    """The room a split takes on the drive of ``folder``: now, at its peak, afterwards. Touches no file.
+
+    ``done`` are the blocks of an earlier run that need not be cut again.
+    """
+    source = plan.source
+    small = sum((source.root / name).stat().st_size for name in source.side_files) or 8 << 20
+    demands = [
+        BlockDemand(block.spec.name, block.layout.size, block.source_files)
+        for block in plan.blocks
+        if block.spec.name not in (done or {})
+    ]
+    return plan_disk(
+        demands,
+        remaining_files(source),
+        delete_original=delete_original and source.is_deletable,
+        is_same_drive=drive_of(folder) == drive_of((source.root / source.record.files[0].name).resolve()),
+        # The manifest takes some 200 bytes a tensor, and is written beside its predecessor.
+        other_bytes=small + 512 * sum(len(block.layout.tensors) for block in plan.blocks),
+    )
+
+
+def engine_id() -> str:
+    """What a half-made split must have been made by to be gone on with: another version may convert differently."""
+    return f"strata {__version__} transformers {importlib.metadata.version('transformers')}"
 
 
 class _Split:
     """One run of a split."""
 
     def __init__(
-        self,
-        source: Source,
-        store: ModelStore,
-        folder: Path,
-        delete_original: bool,
-        cancel: CancelToken,
-        floor_bytes: int,
+        self, source: Source, store: ModelStore, delete_original: bool, cancel: CancelToken, floor_bytes: int
     ) -> None:
         self._source = source
         self._store = store
-        self._folder = folder
+        self._folder = store.folder_for(source.record)
         self._deletes = delete_original and source.is_deletable
+        self._is_kept_anyway = delete_original and not source.is_deletable
         self._cancel = cancel
         self._floor = floor_bytes
-        self._journal = ProgressJournal(folder)
+        self._journal = ProgressJournal(self._folder)
         self._plan: SplitPlan | None = None
         self._verified: set[str] = set()
         self._blocks = 0
@@ -100,33 +121,22 @@ class _Split:
         if finished is not None:
             yield from self._finish_earlier(finished)
             return
+        self._store.require_writable()
+        if self._is_kept_anyway:
+            yield Notice("The starter model's file belongs to its package, so it is not deleted.")
         yield JobProgress("planning", 0, 0, "", 0, 0, 0.0, None)
-        yield from self._forget_stale()
-        is_resumed = self._can_resume()
-        plan = plan_source(self._source, untied=self._journal.untied() if is_resumed else None)
-        self._plan = plan
-        self._blocks = len(plan.blocks)
-        done = self._usable(plan) if is_resumed else {}
-        todo = [block for block in plan.blocks if block.spec.name not in done]
-        disk = self._plan_disk(todo)
+        plan = self._make_plan()
+        disk = plan_space(plan, self._folder, delete_original=self._deletes, done=self._done_blocks(plan))
         self._require_room(disk.peak_bytes)
         self._cancel.raise_if_cancelled()
-        self._begin(plan, is_resumed=is_resumed)
-        side_files = write_side_files(plan, self._folder)
-        meter = self._meter(plan, done)
-        if todo:
-            yield from self._delete_unneeded(plan, done, meter)
-        by_name = {block.spec.name: block for block in todo}
-        for name in disk.order:
-            block = by_name[name]
-            self._require_room(block.layout.size)
-            done[name] = yield from self._cut(block, plan, meter)
-            if len(done) < self._blocks:
-                yield from self._delete_unneeded(plan, done, meter)
-        manifest = self._manifest(plan, done, side_files)
-        write_durably(self._folder / MANIFEST_NAME, manifest.to_json().encode())
-        yield from self._delete_all(manifest, meter)
-        self._journal.end()
+        with self._store.lock(self._folder):
+            self._store.empty_trash()
+            # Another process may have gone on meanwhile.
+            done = self._done_blocks(plan)
+            disk = plan_space(plan, self._folder, delete_original=self._deletes, done=done)
+            yield from self._forget_stale()
+            side_files = self._begin(plan, is_resumed=self._can_resume())
+            yield from self._cut_all(plan, done, disk, side_files)
 
     def close(self) -> None:
         if self._plan is not None:
@@ -143,15 +153,29 @@ class _Split:
         )
 
     def explain(self, error: OSError) -> EngineError:
-        """An ``OSError`` of the target (the source's are explained where they are met)."""
+        """What an ``OSError`` of the target means (the source's are explained where they are met)."""
         if error.errno not in _FULL:
             return not_writable(self._folder, error)
-        need = self._floor
-        if self._plan is not None:
-            need += self._plan.nbytes - self._bytes_written
-        return self._disk_full(need)
+        return self._disk_full((self._plan.nbytes if self._plan else 0) - self._bytes_written)
 
-    # -- planning
+    # Planning
+
+    def _make_plan(self) -> SplitPlan:
+        from engine.store.source_plan import plan_source
+
+        plan = plan_source(self._source, untied=self._journal.untied() if self._can_resume() else None)
+        self._plan = plan
+        self._blocks = len(plan.blocks)
+        return plan
+
+    def _done_blocks(self, plan: SplitPlan) -> dict[str, BlockEntry]:
+        """The blocks of an earlier run that are exactly what the plan would cut."""
+        layouts = {block.spec.name: block.layout for block in plan.blocks}
+        return {
+            name: entry
+            for name, entry in (self._journal.done() if self._can_resume() else {}).items()
+            if name in layouts and entry.size == layouts[name].size and entry.tensors == layouts[name].tensors
+        }
 
     def _can_resume(self) -> bool:
         """Whether what is in the folder was cut from these very files by this very conversion."""
@@ -159,98 +183,90 @@ class _Split:
         return (
             begun is not None
             and is_same_source(begun.record, self._source.record)
-            and self._journal.engine() == ENGINE_ID
-        )
-
-    def _forget_stale(self) -> Iterator[Event]:
-        """Removes unfinished splits of what used to be at this path; the source at hand is complete."""
-        for model in self._store.find_unfinished(Path(self._source.record.path)):
-            if model.folder == self._folder:
-                continue
-            with self._store.lock(model.folder):
-                self._store.discard(model.folder)
-            yield Notice(
-                f"{self._source.record.name} has changed since it was half cut; it is cut anew.",
-                detail=f"discarded {model.folder}",
-            )
-        if self._journal.source() is not None and not self._can_resume():
-            yield Notice(
-                f"{self._source.record.name} or the engine has changed since it was half cut; it is cut anew.",
-                detail=f"begun by {self._journal.engine()}",
-            )
-
-    def _usable(self, plan: SplitPlan) -> dict[str, BlockEntry]:
-        """Blocks of an earlier run that are exactly what would be cut now."""
-        layouts = {block.spec.name: block.layout for block in plan.blocks}
-        return {
-            name: entry
-            for name, entry in self._journal.done().items()
-            if name in layouts
-            and entry.size == layouts[name].size
-            and entry.tensors == layouts[name].tensors
-        }
-
-    def _plan_disk(self, todo: list[BlockPlan]) -> DiskPlan:
-        files = remaining_files(self._source)
-        demands = [
-            BlockDemand(block.spec.name, block.layout.size, block.source_files) for block in todo
-        ]
-        return plan_disk(
-            demands,
-            files,
-            delete_original=self._deletes,
-            is_same_drive=drive_of(self._folder) == drive_of(self._source.root),
-            other_bytes=1 << 20,
+            and self._journal.engine() == engine_id()
         )
 
     def _require_room(self, nbytes: int) -> None:
-        if shutil.disk_usage(_existing(self._folder)).free < nbytes + self._floor:
-            raise self._disk_full(nbytes + self._floor)
+        if shutil.disk_usage(nearest_existing(self._folder)).free < nbytes + self._floor:
+            raise self._disk_full(nbytes)
 
-    def _disk_full(self, need: int) -> DiskFull:
-        have = shutil.disk_usage(_existing(self._folder)).free
+    def _disk_full(self, nbytes: int) -> DiskFull:
+        place = nearest_existing(self._folder)
+        need, have = nbytes + self._floor, shutil.disk_usage(place).free
         return DiskFull(
-            f"Cutting {self._source.record.name} needs {format_size(need)} free "
-            f"(of which {format_size(self._floor)} stay free); {format_size(have)} are free on {_existing(self._folder)}.",
-            "Free some space, choose another drive with --to, or let the original be deleted while it is cut; "
-            "what is done is kept.",
+            f"Cutting {self._source.record.name} needs {format_size(need)} ({format_size(nbytes)} and "
+            f"{format_size(self._floor)} that stay free); {format_size(have)} are free on the drive of {place}.",
+            "Free some space, choose another drive with --to, or let the original be deleted while it is cut. "
+            "What is already cut is kept.",
             need=need,
             have=have,
         )
 
-    # -- cutting
+    # Cutting
 
-    def _begin(self, plan: SplitPlan, *, is_resumed: bool) -> None:
-        (self._folder / BLOCKS_FOLDER).mkdir(parents=True, exist_ok=True)
-        if not is_resumed:
-            (self._folder / MANIFEST_NAME).unlink(missing_ok=True)
-            self._journal.begin(plan.source, ENGINE_ID, plan.untied)
-        self._journal.remove_parts()
+    def _forget_stale(self) -> Iterator[Event]:
+        """Removes unfinished splits of what used to be at this path; the source at hand is complete."""
+        for model in self._store.find_unfinished(Path(self._source.record.path)):
+            if model.folder != self._folder:
+                with self._store.lock(model.folder):
+                    self._store.discard(model.folder)
+                yield Notice(
+                    f"{self._source.record.name} has changed since it was partly cut, so it is cut anew.",
+                    detail=f"discarded {model.folder}",
+                )
+        if self._journal.source() is not None and not self._can_resume():
+            yield Notice(
+                f"{self._source.record.name} or the engine has changed since it was partly cut, so it is cut anew.",
+                detail=f"begun by {self._journal.engine()}",
+            )
 
-    def _meter(self, plan: SplitPlan, done: dict[str, BlockEntry]) -> JobMeter:
+    def _begin(self, plan: SplitPlan, *, is_resumed: bool) -> dict[str, str]:
+        """Makes the folder ready to cut into; the sha256 of the small files by name."""
+        try:
+            (self._folder / "blocks").mkdir(parents=True, exist_ok=True)
+            if not is_resumed:
+                (self._folder / MANIFEST_NAME).unlink(missing_ok=True)
+                self._journal.begin(plan.source, engine_id(), plan.untied)
+            self._journal.remove_parts()
+            return write_side_files(plan, self._folder)
+        except (EngineError, OSError):
+            if not is_resumed and self._folder.exists():
+                self._store.discard(self._folder)
+            raise
+
+    def _cut_all(
+        self, plan: SplitPlan, done: dict[str, BlockEntry], disk: DiskPlan, side_files: dict[str, str]
+    ) -> Iterator[Event]:
         passes = 2 if self._deletes else 1
-        return JobMeter(
-            len(plan.blocks), passes * plan.nbytes, bytes_done=sum(entry.size for entry in done.values())
-        )
+        cut_bytes = sum(entry.size for entry in done.values())
+        meter = JobMeter(self._blocks, passes * plan.nbytes, bytes_done=cut_bytes)
+        blocks = {block.spec.name: block for block in plan.blocks}
+        if disk.order:
+            yield from self._delete_unneeded(plan, done, meter)
+        for name in disk.order:
+            self._require_room(blocks[name].layout.size)
+            meter.start("cutting", len(done) + 1, name)
+            done[name] = yield from self._cut(blocks[name], plan, meter)
+            if len(done) < self._blocks:
+                yield from self._delete_unneeded(plan, done, meter)
+        manifest = self._manifest(plan, done, side_files)
+        write_durably(self._folder / MANIFEST_NAME, manifest.to_json().encode())
+        yield from self._delete_all(manifest, meter)
+        self._journal.end()
 
     def _cut(self, block: BlockPlan, plan: SplitPlan, meter: JobMeter) -> Generator[Event, None, BlockEntry]:
+        from engine.store.block_cutter import cut_block
+
         name = block.spec.name
-        number = 1 + [other.spec.name for other in plan.blocks].index(name)
-        meter.start("cutting", number, name)
         part = self._journal.part_path(name)
         try:
             size, sha256 = yield from cut_block(
-                block,
-                part,
-                conversion=plan.conversion,
-                tensors=plan.tensors,
-                meter=meter,
-                cancel=self._cancel,
+                block, part, conversion=plan.conversion, tensors=plan.tensors, meter=meter, cancel=self._cancel
             )
-            os.replace(part, self._folder / block.file)
+            part.replace(self._folder / block.file)
         finally:
             part.unlink(missing_ok=True)
-        sync_folder(self._folder / BLOCKS_FOLDER)
+        sync_folder(self._folder / "blocks")
         entry = BlockEntry(
             name=name,
             kind=block.spec.kind.value,
@@ -263,12 +279,9 @@ class _Split:
         )
         self._journal.append(entry)
         self._bytes_written += size
-        yield from meter.due()
         return entry
 
-    def _manifest(
-        self, plan: SplitPlan, done: dict[str, BlockEntry], side_files: dict[str, str]
-    ) -> Manifest:
+    def _manifest(self, plan: SplitPlan, done: Mapping[str, BlockEntry], side_files: dict[str, str]) -> Manifest:
         return Manifest(
             model=self._folder.name,
             source=plan.source.record,
@@ -276,7 +289,7 @@ class _Split:
             dtype=str(plan.dtype).removeprefix("torch."),
             quantisation=None,
             architecture=plan.architecture,
-            transformers_version=transformers.__version__,
+            transformers_version=importlib.metadata.version("transformers"),
             layers_path=plan.structure.layers_path,
             embedding_path=plan.structure.embedding_path,
             head_path=plan.structure.head_path,
@@ -286,48 +299,54 @@ class _Split:
             side_files=side_files,
         )
 
-    # -- deleting the original
+    def _finish_earlier(self, manifest: Manifest) -> Iterator[Event]:
+        """The split is there: brings its small files up to date, and deletes the original if that is still wanted."""
+        self._blocks = len(manifest.blocks)
+        changed = refresh_side_files(self._source, self._folder, manifest)
+        is_left = self._journal.folder.exists() or (self._deletes and remaining_files(self._source))
+        if changed is None and not is_left:
+            return
+        with self._store.lock(self._folder):
+            if changed is not None:
+                write_durably(self._folder / MANIFEST_NAME, changed.to_json().encode())
+            meter = JobMeter(self._blocks, sum(block.size for block in manifest.blocks))
+            yield from self._delete_all(manifest, meter)
+            self._journal.end()
 
-    def _delete_unneeded(
-        self, plan: SplitPlan, done: dict[str, BlockEntry], meter: JobMeter
-    ) -> Iterator[Event]:
+    # Deleting the original
+
+    def _delete_unneeded(self, plan: SplitPlan, done: Mapping[str, BlockEntry], meter: JobMeter) -> Iterator[Event]:
         """Deletes the shards whose blocks are all done, after reading those blocks back."""
         if not self._deletes:
             return
-        needed_by: dict[str, list[str]] = {}
-        for block in plan.blocks:
-            for file in block.source_files:
-                needed_by.setdefault(file, []).append(block.spec.name)
         for file in remaining_files(self._source):
-            blocks = needed_by.get(file, [])
+            blocks = [block.spec.name for block in plan.blocks if file in block.source_files]
             if blocks and all(name in done for name in blocks):
-                yield from self._delete_file(file, [done[name] for name in blocks], plan.tensors.close, meter)
+                plan.tensors.close()
+                yield from self._delete_file(file, [done[name] for name in blocks], meter)
 
     def _delete_all(self, manifest: Manifest, meter: JobMeter) -> Iterator[Event]:
-        """Deletes what is left of the original once the split is whole."""
+        """Deletes what is left of the original once the split is whole, after reading all of it back."""
         if not self._deletes:
             return
-        close = self._plan.tensors.close if self._plan is not None else lambda: None
+        self.close()
         for file in remaining_files(self._source):
-            yield from self._delete_file(file, list(manifest.blocks), close, meter)
+            yield from self._delete_file(file, list(manifest.blocks), meter)
 
-    def _delete_file(
-        self, file: str, blocks: list[BlockEntry], close: object, meter: JobMeter
-    ) -> Iterator[Event]:
-        for number, entry in enumerate(blocks, start=1):
+    def _delete_file(self, file: str, blocks: list[BlockEntry], meter: JobMeter) -> Iterator[Event]:
+        for entry in blocks:
             if entry.name not in self._verified:
-                meter.start("verifying", number, entry.name)
+                meter.start("verifying", len(self._verified) + 1, entry.name)
                 yield from self._read_back(entry, meter)
-        meter.start("deleting", len(blocks), file)
+        meter.start("deleting", len(self._verified), file)
         yield from meter.due()
-        if callable(close):
-            close()
+        self._cancel.raise_if_cancelled()
+        self._journal.record_deletion(file)
         self._bytes_deleted += delete_weight_file(self._source, file)
 
     def _read_back(self, entry: BlockEntry, meter: JobMeter) -> Iterator[Event]:
         path = self._folder / entry.file
         reading = digest_file(path, self._cancel)
-        sha256 = ""
         while True:
             try:
                 meter.advance(next(reading))
@@ -338,21 +357,9 @@ class _Split:
         if sha256 != entry.sha256:
             path.unlink(missing_ok=True)
             raise DamagedFile(
-                f"{entry.file} could not be read back as it was written; the original was kept.",
+                f"{entry.file} could not be read back as it was written; what is left of the original was kept.",
                 "Check the drive, then split again.",
                 files=(entry.file,),
                 detail=f"wrote {entry.sha256}, read {sha256}",
             )
         self._verified.add(entry.name)
-
-    def _finish_earlier(self, manifest: Manifest) -> Iterator[Event]:
-        """The split is there: refreshes its small files, and finishes deleting if that is still wanted."""
-        self._blocks = len(manifest.blocks)
-        meter = JobMeter(self._blocks, sum(block.size for block in manifest.blocks))
-        yield from self._delete_all(manifest, meter)
-        self._journal.end()
-
-
-def _existing(path: Path) -> Path:
-    """The nearest folder that is there, to ask for its drive."""
-    return next(parent for parent in [path, *path.parents] if parent.exists())

@@ -18,7 +18,8 @@ import torch
 
 from engine.errors import SourceError, UnsupportedModel
 from engine.models.transformers_internals import LazyTensor, TensorShape
-from engine.store.source import Source, SourceTensor
+from engine.store.pickle_table import load_pickle
+from engine.store.source import LOADED_WHOLE, Source
 from engine.weights.direct_io import ALIGNMENT, ReadHandle, aligned_buffer, round_up
 from engine.weights.dtypes import TORCH_DTYPES
 
@@ -134,7 +135,9 @@ class ShardTensors:
 
     def __init__(self, source: Source) -> None:
         self._table = source.tensors
+        self._root = source.root
         self._reader = ShardReader(source.root)
+        self._old_pickle: tuple[str, dict[str, torch.Tensor]] = ("", {})
         for key, tensor in self._table.items():
             if tensor.dtype not in TORCH_DTYPES:
                 raise UnsupportedModel(
@@ -161,27 +164,39 @@ class ShardTensors:
         return frozenset((self._table[key].file,))
 
     def load(self, key: str) -> LazyTensor:
-        return LazyRead(lambda: self._read(self._table[key]))
+        return LazyRead(lambda: self._read(key))
 
     def stream(self, key: str, dtype: torch.dtype) -> Iterator[Piece]:
         tensor = self._table[key]
         stored = TORCH_DTYPES[tensor.dtype]
-        if tensor.strides is not None or (stored is not dtype and tensor.offset % stored.itemsize):
-            yield Piece(bytes_of(self._read(tensor).to(dtype)))
+        is_plain = tensor.strides is None and tensor.offset != LOADED_WHOLE
+        if not is_plain or (stored is not dtype and tensor.offset % stored.itemsize):
+            yield Piece(bytes_of(self._read(key).to(dtype)))
             return
         for piece in self._reader.pieces(tensor.file, tensor.offset, tensor.nbytes):
             yield piece if stored is dtype else cast_piece(piece, stored, dtype)
 
     def close(self) -> None:
         self._reader.close()
+        self._old_pickle = ("", {})
 
-    def _read(self, tensor: SourceTensor) -> torch.Tensor:
+    def _read(self, key: str) -> torch.Tensor:
+        tensor = self._table[key]
+        if tensor.offset == LOADED_WHOLE:
+            return self._read_old_pickle(tensor.file)[key].contiguous()
         dtype = TORCH_DTYPES[tensor.dtype]
         memory = self._reader.read(tensor.file, tensor.offset, tensor.nbytes)
         if tensor.strides is None:
             return tensor_from(memory, dtype, tensor.shape)
         flat = tensor_from(memory, dtype, (len(memory) // dtype.itemsize,))
         return torch.as_strided(flat, tensor.shape, tensor.strides).contiguous()
+
+    def _read_old_pickle(self, file: str) -> dict[str, torch.Tensor]:
+        """Keeps the last one: blocks next to each other are mostly in the same shard."""
+        if self._old_pickle[0] != file:
+            self._old_pickle = ("", {})
+            self._old_pickle = (file, load_pickle(self._root / file))
+        return self._old_pickle[1]
 
 
 class LazyRead:
@@ -204,7 +219,7 @@ def cast_piece(piece: Piece, stored: torch.dtype, wanted: torch.dtype) -> Piece:
 
 def bytes_of(tensor: torch.Tensor) -> memoryview:
     """The memory of a contiguous CPU tensor, as bytes. Keeps the tensor alive."""
-    return memoryview(tensor.detach().reshape(-1).view(torch.uint8).numpy())
+    return memoryview(tensor.detach().reshape(-1).view(torch.uint8).numpy().data)
 
 
 def tensor_from(memory: memoryview, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:

@@ -6,7 +6,6 @@ they have the recorded digest.
 
 from __future__ import annotations
 
-import os
 import shutil
 import struct
 from collections.abc import Iterator
@@ -153,7 +152,7 @@ def _repair_blocks(checked: _Check, plan: SplitPlan, journal: ProgressJournal) -
             if sha256 == entry.sha256:
                 target = checked.folder / entry.file
                 target.parent.mkdir(exist_ok=True)
-                os.replace(part, target)
+                part.replace(target)
                 sync_folder(target.parent)
                 checked.repaired.append(entry.file)
         finally:
@@ -173,7 +172,7 @@ def _repair_side_files(checked: _Check, plan: SplitPlan, journal: ProgressJourna
     for name in names:
         if digests.get(name) == checked.manifest.side_files[name]:
             (checked.folder / name).parent.mkdir(exist_ok=True)
-            os.replace(fresh / name, checked.folder / name)
+            (fresh / name).replace(checked.folder / name)
             checked.repaired.append(name)
     sync_folder(checked.folder)
 
@@ -187,9 +186,7 @@ def _find_source(checked: _Check) -> Source:
         )
         source = open_source(STARTER if is_moved_starter else recorded.path)
     except EngineError as error:
-        raise _damaged(
-            checked.folder, tuple(checked.damaged), f"It cannot be repaired: {error.message}"
-        ) from error
+        raise _damaged(checked.folder, tuple(checked.damaged), f"It cannot be repaired: {error.message}") from error
     if not is_same_source(recorded, source.record):
         raise _damaged(
             checked.folder,

@@ -92,9 +92,7 @@ def _complete_series(root: Path, found: Sequence[str]) -> list[str]:
         stem, last, ending = matches[0][1], matches[0][3], matches[0][4]
         first = 0 if any(int(match[2]) == 0 for match in matches) else 1
         width = len(matches[0][2])
-        series = [
-            f"{stem}-{number:0{width}d}-of-{last}.{ending}" for number in range(first, int(last) + first)
-        ]
+        series = [f"{stem}-{number:0{width}d}-of-{last}.{ending}" for number in range(first, int(last) + first)]
         _require_all(root, series, "their numbering")
         return series
     if len(found) > 1:

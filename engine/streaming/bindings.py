@@ -40,6 +40,10 @@ class Binding:
             bound += [(p.registry, p.key, parameter if p.is_parameter else view) for p in places]
         return BoundViews(tuple(bound))
 
+    def empty_versions(self) -> list[int]:
+        """In-place writes the empty tensors have seen: more of them later mean a model rewrites its weights."""
+        return [place.empty._version for _, places in self.places for place in places]
+
     def clear(self) -> None:
         """Puts the empty tensors back, so that using a block that is gone fails loudly."""
         for _, places in self.places:
@@ -52,6 +56,10 @@ class BoundViews:
     """Ready-made views; ``put`` is a handful of dictionary writes."""
 
     bound: tuple[tuple[dict[str, Any], str, torch.Tensor], ...]
+
+    def versions(self) -> list[int]:
+        """In-place writes the views have seen."""
+        return [tensor._version for _, _, tensor in self.bound]
 
     def put(self) -> None:
         for registry, key, tensor in self.bound:

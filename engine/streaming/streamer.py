@@ -20,7 +20,7 @@ from torch.utils.hooks import RemovableHandle
 
 from engine.backends.base import Backend, DeviceSlot, HostBuffer
 from engine.cancel import CancelToken
-from engine.errors import DamagedFile
+from engine.errors import DamagedFile, UnsupportedModel
 from engine.events import BytesMoved, LayerProgress, LoadProgress, PassKind
 from engine.store.manifest import BlockEntry, Manifest
 from engine.streaming.bindings import Binding, BoundViews, bind_tensors, place_of, tensor_view
@@ -48,6 +48,15 @@ class _Unit:
         self.binding = binding
         self.block: StreamedBlock | None = None
         self.views: dict[int, BoundViews] = {}
+        self._empty_versions = binding.empty_versions()
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether the model wrote into this block's weights, which a block that is read again would lose."""
+        fresh = [0]
+        return self.binding.empty_versions() != self._empty_versions or any(
+            views.versions() != fresh * len(views.bound) for views in self.views.values()
+        )
 
     def views_in(self, slot: DeviceSlot) -> BoundViews:
         views = self.views.get(id(slot))
@@ -130,6 +139,7 @@ class Streamer:
                 self._pipeline.begin_pass()
             yield
             is_complete = True
+            self._refuse_rewritten_weights()
             self.last_pass_s = time.perf_counter() - self._pass_started
         finally:
             if self._in_use is not None:
@@ -140,6 +150,14 @@ class Streamer:
                     self._pipeline.end_pass()
                 else:
                     self._pipeline.abort()
+
+    def _refuse_rewritten_weights(self) -> None:
+        """After the first pass: a model that changes its own weights (RWKV rescales them) cannot stream."""
+        if self.last_pass_s is None and any(unit.is_rewritten for unit in self._units if unit.block is not None):
+            raise UnsupportedModel(
+                f"{self._manifest.model} changes its own weights while it runs, so it cannot be read from the disk.",
+                "Allow enough memory (--ram) to hold all of it.",
+            )
 
     def bytes_moved(self) -> BytesMoved:
         """Weight bytes used since loading, by the tier they came from."""

@@ -109,10 +109,9 @@ def make_checkpoint(
 ) -> Path:
     """Save `build_model(family)` into `folder` as a hub ships it, in many shards, without a tokenizer."""
     model = build_model(family, dtype=dtype, seed=seed)
-    with _quiet():
-        model.save_pretrained(folder, max_shard_size=max_shard_size)
-        if family in NOTES:
-            load_plain(folder).save_pretrained(folder, max_shard_size=max_shard_size)
+    _save(model, folder, max_shard_size)
+    if family in NOTES:
+        _save(load_plain(folder), folder, max_shard_size)
     return folder
 
 
@@ -154,8 +153,8 @@ def write_tiny_tokenizer(folder: Path, vocab_size: int) -> None:
     """Write a byte-level BPE tokenizer of `vocab_size` ids with a chat template into `folder`.
 
     Ids 0, 1 and 2 are pad, begin and end, as in `tiny_config`. Any text survives encoding and decoding.
-    Raises ValueError below 262 ids, which bytes and special tokens take, and above what this module's
-    text teaches (about 700).
+    Raises ValueError below 262 ids, which bytes and special tokens take, and above what can be learnt
+    from this module's text (over 1500).
     """
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -178,6 +177,11 @@ def write_tiny_tokenizer(folder: Path, vocab_size: int) -> None:
         chat_template=CHAT_TEMPLATE,
         clean_up_tokenization_spaces=False,
     ).save_pretrained(folder)
+
+
+def _save(model: PreTrainedModel, folder: Path, max_shard_size: str) -> None:
+    with _quiet():
+        model.save_pretrained(folder, max_shard_size=max_shard_size)
 
 
 def _special(family: str) -> Special:

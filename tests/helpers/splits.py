@@ -1,0 +1,86 @@
+"""Tiny models on disk, cut by the real splitter, and the budgets that put them through every residency."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from engine.backends.base import Backend
+from engine.backends.simulated import SimulatedBackend
+from engine.backends.torch_backend import CpuBackend
+from engine.cancel import CancelToken
+from engine.generation.kv_cache import KvCache
+from engine.generation.torch_runner import TorchRunner
+from engine.store.manifest import read_manifest
+from engine.store.model_store import ModelStore
+from engine.store.open_source import open_source
+from engine.store.splitter import split_source
+from engine.streaming.block_roles import block_sizes
+from engine.streaming.loaded_model import LoadedModel, open_model
+from engine.streaming.residency import Budgets, Role
+from tests.helpers.families import make_checkpoint, write_tiny_tokenizer
+
+PROMPT = [3, 5, 7, 11, 13, 17, 19, 23, 29, 31]
+
+
+def make_split(family: str, folder: Path, *, with_tokenizer: bool = False, **options: object) -> tuple[Path, Path]:
+    """(checkpoint, split) of one family, below ``folder``."""
+    checkpoint = make_checkpoint(family, folder / "checkpoint", **options)  # pyright: ignore[reportArgumentType]
+    if with_tokenizer:
+        write_tiny_tokenizer(checkpoint, 288)
+    return checkpoint, cut(checkpoint, folder)
+
+
+def cut(checkpoint: Path, folder: Path) -> Path:
+    """Cuts a checkpoint into a store below ``folder`` and returns the split."""
+    store = ModelStore(folder / "data")
+    source = open_source(checkpoint)
+    for _ in split_source(source, store, floor_bytes=0):
+        pass
+    return store.folder_for(source.record)
+
+
+def residencies(split: Path) -> dict[str, tuple[Backend, Budgets]]:
+    """A backend and budgets for everything between one block at a time and the whole model resident."""
+    sizes = block_sizes(read_manifest(split))
+    total = sum(block.nbytes for block in sizes)
+    always = sum(block.nbytes for block in sizes if block.role is Role.ALWAYS)
+    block = max(block.nbytes for block in sizes if block.role is Role.ONCE)
+    return {
+        "all resident": (CpuBackend(), Budgets(total, 0)),
+        "one slot": (CpuBackend(), Budgets(always + block, 0)),
+        "two slots": (CpuBackend(), Budgets(always + 2 * block, 0)),
+        "half resident": (CpuBackend(), Budgets(max(total // 2, always + block), 0)),
+        "device, one slot": (SimulatedBackend(always + block), Budgets(always + block, 2 * block)),
+        "device, from host": (SimulatedBackend(always + 2 * block), Budgets(always + 2 * block, total)),
+        "device, three tiers": (
+            SimulatedBackend(max(total // 2, always + block), bytes_per_second=2e9),
+            Budgets(max(total // 2, always + block), max(total // 4, 2 * block)),
+        ),
+    }
+
+
+def load(split: Path, backend: Backend, budgets: Budgets) -> LoadedModel:
+    return open_model(split, backend, budgets, cancel=CancelToken())
+
+
+def streamed_outputs(loaded: LoadedModel, prompt: list[int], new_tokens: int) -> tuple[torch.Tensor, list[int]]:
+    """Prompt logits (float32 [tokens, vocabulary]) and greedy tokens of a loaded model."""
+    runner = TorchRunner(loaded)
+    logits = runner.prompt_logits(prompt, emit=lambda event: None, cancel=CancelToken())
+    return logits, greedy_tokens(loaded, prompt, new_tokens)
+
+
+def greedy_tokens(
+    loaded: LoadedModel, prompt: list[int], new_tokens: int, cache: KvCache | None = None
+) -> list[int]:
+    if cache is None:
+        cache = KvCache(loaded.model)
+        cache.reset()
+    passes = TorchRunner(loaded).decode(
+        prompt, cache, {"do_sample": False}, seed=0, emit=lambda event: None, cancel=CancelToken()
+    )
+    tokens = [next(passes) for _ in range(new_tokens)]
+    passes.close()
+    return tokens
