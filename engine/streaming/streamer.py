@@ -61,7 +61,9 @@ class _Unit:
     def views_in(self, slot: DeviceSlot) -> BoundViews:
         views = self.views.get(id(slot))
         if views is None:
-            views = self.views[id(slot)] = self.binding.views_into(slot.tensor)
+            # Made inside a pass, but not as inference tensors: those would not count the writes they see.
+            with torch.inference_mode(False):
+                views = self.views[id(slot)] = self.binding.views_into(slot.tensor)
         return views
 
 
