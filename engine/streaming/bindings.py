@@ -57,10 +57,6 @@ class BoundViews:
 
     bound: tuple[tuple[dict[str, Any], str, torch.Tensor], ...]
 
-    def versions(self) -> list[int]:
-        """In-place writes the views have seen."""
-        return [tensor._version for _, _, tensor in self.bound]
-
     def put(self) -> None:
         for registry, key, tensor in self.bound:
             registry[key] = tensor

@@ -52,18 +52,13 @@ class _Unit:
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether the model wrote into this block's weights, which a block that is read again would lose."""
-        fresh = [0]
-        return self.binding.empty_versions() != self._empty_versions or any(
-            views.versions() != fresh * len(views.bound) for views in self.views.values()
-        )
+        """Whether the model wrote into this block's weights from outside, while they were away."""
+        return self.binding.empty_versions() != self._empty_versions
 
     def views_in(self, slot: DeviceSlot) -> BoundViews:
         views = self.views.get(id(slot))
         if views is None:
-            # Made inside a pass, but not as inference tensors: those would not count the writes they see.
-            with torch.inference_mode(False):
-                views = self.views[id(slot)] = self.binding.views_into(slot.tensor)
+            views = self.views[id(slot)] = self.binding.views_into(slot.tensor)
         return views
 
 
