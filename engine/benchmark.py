@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 from collections import deque
-from dataclasses import dataclass
 from pathlib import Path
 
 from engine.cancel import CancelToken
@@ -13,32 +12,13 @@ from engine.generation.kv_cache import KvCache
 from engine.generation.torch_runner import TorchRunner
 from engine.load_options import LoadOptions
 from engine.loading import load_model
+from engine.reports import BenchReport
 from engine.streaming.loaded_model import LoadedModel
 from engine.streaming.residency import Tier
 from engine.weights.direct_io import ReadHandle, aligned_buffer
 from engine.weights.reader import DEFAULT_THREADS, Reader, ReadTicket
 
 _PROMPT_TOKENS = 32
-
-
-@dataclass(frozen=True, slots=True)
-class BenchReport:
-    """Medians. ``limit_s_per_token``: the streamed blocks read by the same reader into the same slots, no model.
-
-    Both limits are None where nothing streams. ``predicted_s_per_token`` is what loading announced.
-    """
-
-    model: str
-    device: str
-    passes: int
-    s_per_token: float
-    first_pass_s: float
-    streamed_bytes: int
-    resident_bytes: int
-    limit_s_per_token: float | None
-    share_of_limit: float | None
-    predicted_s_per_token: float | None
-    mispredictions: int
 
 
 def measure_model(folder: Path, options: LoadOptions, *, passes: int, cancel: CancelToken) -> BenchReport:

@@ -15,12 +15,17 @@ from typing import TYPE_CHECKING
 from engine.cancel import Cancelled, CancelToken
 from engine.errors import InvalidRequest, ModelNotFound
 from engine.events import Event, Finished, Outcome, SplitResult
+from engine.generation.context_size import context_limit
 from engine.lane import Emit, Lane
 from engine.load_options import LoadOptions
+from engine.reports import MachineReport, ModelInfo, ModelPlan
+from engine.request_checks import read_chat_template
 from engine.store.manifest import MANIFEST_NAME, read_manifest
-from engine.store.model_store import ModelStore
+from engine.store.model_config import read_config
+from engine.store.model_store import ModelState, ModelStore, StoredModel
 from engine.store.open_source import open_source
 from engine.store.source import STARTER
+from engine.store.verifier import verify
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +54,31 @@ class LocalEngine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def list_models(self) -> list[ModelInfo]:
+        """Everything in the store, finished or not; reads small files only."""
+        return [_describe(model) for model in self.store.list()]
+
+    def probe(self) -> MachineReport:
+        """What this machine is and how fast its disk and processor are: about a second."""
+        from engine.probe import probe_machine
+
+        self.store.models_folder.mkdir(parents=True, exist_ok=True)
+        return probe_machine(self.store.models_folder)
+
+    def plan(self, source: str, options: LoadOptions, *, delete_original: bool = False) -> ModelPlan:
+        """What a source would cost here. Raises ``EngineError`` with the reason where it cannot run."""
+        from engine.planning import plan_model
+
+        return plan_model(source, self.store, options, delete_original=delete_original)
+
+    def verify(self, model: str, *, repair: bool, cancel: CancelToken) -> Iterator[Event]:
+        """Reads every file of a model back; ``repair`` cuts damaged ones again. Raises ``DamagedFile``."""
+        return verify(self.store.resolve(model), repair=repair, store=self.store, cancel=cancel)
+
+    def remove(self, model: str) -> str:
+        """Deletes a model's blocks, never its original; returns its name."""
+        return self.store.remove(model).name
 
     @property
     def loaded(self) -> LoadedModel | None:
@@ -83,10 +113,22 @@ class LocalEngine:
         """Loads a split, in place of the model loaded before. Yields ``LoadProgress``, ``Loaded``, ``Finished``."""
         return self._lane.events(lambda emit: self._load(folder, options, emit, cancel), cancel)
 
-    def answer(self, messages: Sequence[Message], options: SamplingOptions, cancel: CancelToken) -> Iterator[Event]:
-        """The next message of a conversation with the loaded model; the cache of the last turn is reused."""
+    def answer(
+        self,
+        messages: Sequence[Message],
+        options: SamplingOptions,
+        cancel: CancelToken,
+        *,
+        so_far: Sequence[int] = (),
+    ) -> Iterator[Event]:
+        """The next message of a conversation with the loaded model; the cache of the last turn is reused.
+
+        ``so_far`` are the token ids of an interrupted answer, which goes on after them.
+        """
         session = self._require_session()
-        return self._lane.events(lambda emit: session.answer(messages, options, emit=emit, cancel=cancel), cancel)
+        return self._lane.events(
+            lambda emit: session.answer(messages, options, so_far=so_far, emit=emit, cancel=cancel), cancel
+        )
 
     def complete(self, prompt: str | Sequence[int], options: SamplingOptions, cancel: CancelToken) -> Iterator[Event]:
         """Continues a text or token ids with the loaded model."""
@@ -105,6 +147,10 @@ class LocalEngine:
         for _ in self._lane.events(job, cancel):
             pass
         return found[0]
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Tokens the loaded model's template makes of a conversation that ends with a question."""
+        return self._require_session().count_tokens(messages)
 
     def new_conversation(self) -> None:
         """Forgets the cache of the last one; the model stays loaded."""
@@ -183,3 +229,21 @@ def _is_split(model: str) -> bool:
 
 def _could_be_repo(model: str) -> bool:
     return model.count("/") == 1 and not model.startswith((".", "/", "~"))
+
+
+def _describe(model: StoredModel) -> ModelInfo:
+    is_ready = model.state is ModelState.READY
+    template = read_chat_template(model.folder) if is_ready else ""
+    return ModelInfo(
+        name=model.name,
+        title=model.title,
+        state=model.state.value,
+        nbytes=model.nbytes,
+        path=str(model.folder),
+        dtype=model.manifest.dtype if model.manifest else None,
+        architecture=model.manifest.architecture if model.manifest else None,
+        context=context_limit(read_config(model.folder)) if is_ready else None,
+        can_chat=bool(template),
+        has_thinking_switch="enable_thinking" in template,
+        source=model.source.path if model.source else None,
+    )

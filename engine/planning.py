@@ -16,6 +16,7 @@ from engine.generation.context_size import cache_bytes, planned_context
 from engine.load_options import LoadOptions
 from engine.loading import choose_budgets
 from engine.probe import measure_folder_speed, measure_speeds
+from engine.reports import ModelPlan
 from engine.store.disk_plan import BlockDemand, DiskPlan, plan_disk
 from engine.store.model_config import read_config
 from engine.store.model_store import ModelStore
@@ -28,34 +29,6 @@ from engine.streaming.block_roles import block_size, block_sizes
 from engine.streaming.residency import BlockSize, Speeds, plan_residency
 
 _PROBE_BYTES = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPlan:
-    """Bytes, tokens, seconds. ``disk_now_bytes`` must be free to begin; the peak and the end count from today.
-
-    ``device_bytes`` and ``host_bytes`` are weights that stay, ``slot_bytes`` the slots the rest passes through,
-    ``streamed_bytes`` what is read from the disk for every token, ``cache_bytes`` the room for ``context`` tokens.
-    """
-
-    model: str
-    architecture: str
-    dtype: str
-    blocks: int
-    is_cut: bool
-    disk_now_bytes: int
-    disk_peak_bytes: int
-    disk_after_bytes: int
-    disk_free_bytes: int
-    device: str
-    device_bytes: int
-    host_bytes: int
-    slot_bytes: int
-    streamed_bytes: int
-    cache_bytes: int
-    context: int
-    disk_bytes_per_second: float
-    predicted_s_per_token: float
 
 
 @dataclass(frozen=True, slots=True)

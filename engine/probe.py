@@ -7,7 +7,6 @@ import platform
 import statistics
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -16,6 +15,7 @@ import torch
 from engine.backends.base import Backend
 from engine.backends.torch_backend import ACCELERATORS, open_backend
 from engine.errors import DeviceUnavailable
+from engine.reports import DeviceReport, MachineReport
 from engine.streaming.residency import Speeds
 from engine.weights.direct_io import ALIGNMENT, DirectWriter, ReadHandle, aligned_buffer
 from engine.weights.reader import DEFAULT_THREADS, Reader
@@ -23,32 +23,6 @@ from engine.weights.reader import DEFAULT_THREADS, Reader
 _SAMPLE_BYTES = 256 << 20
 _BLOCK_BYTES = 32 << 20
 _MATRIX_BYTES = 64 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceReport:
-    """One accelerator torch can compute on. Bytes."""
-
-    kind: str
-    name: str
-    total_bytes: int
-    free_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class MachineReport:
-    """Bytes and bytes per second; ``disk_bytes_per_second`` is direct reading in the models folder."""
-
-    system: str
-    processor: str
-    cores: int
-    memory_total_bytes: int
-    memory_free_bytes: int
-    disk_total_bytes: int
-    disk_free_bytes: int
-    disk_bytes_per_second: float
-    compute_bytes_per_second: float
-    devices: tuple[DeviceReport, ...]
 
 
 def probe_machine(models_folder: Path) -> MachineReport:

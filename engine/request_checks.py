@@ -20,8 +20,6 @@ from engine.store.model_config import read_config
 from engine.streaming.block_roles import block_sizes
 from engine.streaming.residency import Budgets, require_room
 
-_TEMPLATE_FILES = ("chat_template.jinja", "chat_template.json")
-
 
 def check_budget(folder: Path, options: LoadOptions) -> None:
     """Raises ``BudgetTooSmall`` where an explicit limit cannot hold one block."""
@@ -45,17 +43,26 @@ def check_token_ids(folder: Path, token_ids: Sequence[int]) -> None:
 
 def check_can_chat(folder: Path) -> None:
     """Raises ``UnsupportedModel`` where the model has no chat template."""
-    if any((folder / name).is_file() for name in _TEMPLATE_FILES):
-        return
-    try:
-        settings = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        settings = {}
-    if not settings.get("chat_template"):
+    if not read_chat_template(folder):
         raise UnsupportedModel(
             "This model has no chat template, so it can continue a text but not hold a conversation.",
             "Give it a text to continue with --prompt, or choose a model made for chat.",
         )
+
+
+def read_chat_template(folder: Path) -> str:
+    """The template's text, of all variants where it has several; "" where there is none."""
+    try:
+        if (folder / "chat_template.jinja").is_file():
+            return (folder / "chat_template.jinja").read_text(encoding="utf-8")
+        for name in ("chat_template.json", "tokenizer_config.json"):
+            if (folder / name).is_file():
+                settings = json.loads((folder / name).read_text(encoding="utf-8"))
+                if template := settings.get("chat_template"):
+                    return template if isinstance(template, str) else json.dumps(template)
+    except (OSError, ValueError, AttributeError):
+        return ""
+    return ""
 
 
 def _itemsize(manifest: Manifest) -> int:

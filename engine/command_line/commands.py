@@ -45,10 +45,8 @@ def run(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> 
 
 
 def _probe(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
-    from engine.probe import probe_machine
-
-    store.models_folder.mkdir(parents=True, exist_ok=True)
-    report = probe_machine(store.models_folder)
+    with LocalEngine(store) as engine:
+        report = engine.probe()
     if options.json:
         _print_json({"event": "MachineReport", **dataclasses.asdict(report)})
         return EXIT_DONE
@@ -67,9 +65,8 @@ def _probe(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) 
 
 
 def _plan(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
-    from engine.planning import plan_model
-
-    plan = plan_model(options.source, store, _load_options(options), delete_original=options.delete_original)
+    with LocalEngine(store) as engine:
+        plan = engine.plan(options.source, _load_options(options), delete_original=options.delete_original)
     if options.json:
         _print_json({"event": "ModelPlan", **dataclasses.asdict(plan)})
         return EXIT_DONE

@@ -83,11 +83,18 @@ class Session:
         self.context: int | None = min(limits) if limits else None
 
     def answer(
-        self, messages: Sequence[Message], options: SamplingOptions, *, emit: Emit, cancel: CancelToken
+        self,
+        messages: Sequence[Message],
+        options: SamplingOptions,
+        *,
+        so_far: Sequence[int] = (),
+        emit: Emit,
+        cancel: CancelToken,
     ) -> Finished:
         """The assistant's next message, by the model's chat template. Only new tokens are computed.
 
-        Raises ``ContextOverflow`` before the pass, ``InvalidRequest``, ``UnsupportedModel`` without a template.
+        ``so_far`` are token ids of an answer that was interrupted: it goes on after them. Raises
+        ``ContextOverflow`` before the pass, ``InvalidRequest``, ``UnsupportedModel`` without a template.
         """
         if self._format is None:
             raise _no_tokenizer()
@@ -96,11 +103,17 @@ class Session:
         else:
             prompt = self._format.encode_next_prompt(*self._previous, messages)
         stop = self._format.stop_token_ids(self._loaded.generation_config.to_dict())
-        token_ids: list[int] = []
+        token_ids = self.check_ids(so_far) if so_far else []
         try:
             return self._generate(prompt.ids, options, stop, token_ids, emit, cancel)
         finally:
             self._previous = prompt, token_ids
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Tokens of a conversation that ends with a question, as ``answer`` would compute them."""
+        if self._format is None:
+            raise _no_tokenizer()
+        return len(self._format.prompt_ids(messages))
 
     def complete(
         self, prompt: str | Sequence[int], options: SamplingOptions, *, emit: Emit, cancel: CancelToken
@@ -138,14 +151,17 @@ class Session:
         emit: Emit,
         cancel: CancelToken,
     ) -> Finished:
-        self._check_context(len(prompt_ids))
-        cached = self._cache.keep_prefix_of(prompt_ids)
+        ids = [*prompt_ids, *token_ids]
+        self._check_context(len(ids))
+        cached = self._cache.keep_prefix_of(ids)
         moved = self._loaded.streamer.bytes_moved()
         stream = _NoText() if self._tokenizer is None else TextStream(self._tokenizer)
+        for token_id in token_ids:
+            stream.push(token_id)
         answer = _Answer(stream, token_ids=token_ids)
         kwargs = generation_kwargs(options, self._loaded.generation_config.to_dict())
         reason = StopReason.CANCELLED
-        passes = self._runner.decode(prompt_ids, self._cache, kwargs, seed=options.seed, emit=emit, cancel=cancel)
+        passes = self._runner.decode(ids, self._cache, kwargs, seed=options.seed, emit=emit, cancel=cancel)
         try:
             for token_id in passes:
                 found = self._stop_reason(answer, token_id, len(prompt_ids), options, stop)

@@ -105,7 +105,7 @@ def _compute_buffers(model: PreTrainedModel) -> None:
     """
     for module in model.modules():
         if module._non_persistent_buffers_set:
-            module._is_hf_initialized = False  # pyright: ignore[reportAttributeAccessIssue]
+            vars(module)["_is_hf_initialized"] = False
     model.initialize_weights()
 
 

@@ -285,7 +285,7 @@ def _too_small(blocks: Sequence[BlockSize], budgets: Budgets) -> BudgetTooSmall:
     conversation = " and its conversation" if budgets.cache_bytes else ""
     need, have = need + budgets.cache_bytes, budgets.device_bytes + budgets.cache_bytes
     return BudgetTooSmall(
-        f"One block of this model{conversation} need {format_size(need)} of memory, and {format_size(have)} are allowed.",
+        f"One block of this model{conversation} need {format_size(need)} of memory; {format_size(have)} are allowed.",
         "Allow more memory (--vram, or --ram without a graphics card), a shorter --context, or choose a smaller model.",
         need=need,
         have=have,

@@ -1,0 +1,65 @@
+"""The engine's public face: what any program may ask of it, in this process or another. No torch.
+
+A long call is an iterator of events (``engine.events``) that ends with exactly one ``Finished``, or raises
+one ``EngineError`` (``engine.errors``). Cancelling is an outcome: it takes effect within one block and
+leaves a usable engine. ``engine.local.LocalEngine`` does the work; ``engine.worker`` offers the same over a
+pipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from engine.cancel import CancelToken as CancelToken
+from engine.events import Event
+from engine.generation.chat_format import Message as Message
+from engine.generation.sampling import SamplingOptions as SamplingOptions
+from engine.load_options import LoadOptions as LoadOptions
+from engine.reports import DeviceReport as DeviceReport
+from engine.reports import MachineReport as MachineReport
+from engine.reports import ModelInfo as ModelInfo
+from engine.reports import ModelPlan as ModelPlan
+
+
+class Engine(Protocol):
+    """At most one model is loaded. Calls come from one thread, except ``CancelToken.cancel``.
+
+    ``model`` is a name ``list_models`` gives; ``source`` is a hub name, a folder, a ``.gguf`` file or "starter".
+    """
+
+    def list_models(self) -> list[ModelInfo]: ...
+
+    def probe(self) -> MachineReport: ...
+
+    def plan(self, source: str, options: LoadOptions, *, delete_original: bool = False) -> ModelPlan: ...
+
+    def split(
+        self, source: str, *, delete_original: bool, cancel: CancelToken, target: Path | None = None
+    ) -> Iterator[Event]:
+        """``JobProgress`` and ``Notice``, then ``Finished`` with a ``SplitResult``."""
+        ...
+
+    def verify(self, model: str, *, repair: bool, cancel: CancelToken) -> Iterator[Event]:
+        """``JobProgress``, then ``Finished`` with a ``VerifyResult``; ``DamagedFile`` where damage is left."""
+        ...
+
+    def remove(self, model: str) -> str: ...
+
+    def load(self, folder: Path, options: LoadOptions, cancel: CancelToken) -> Iterator[Event]:
+        """``LoadProgress``, ``Loaded``, ``Finished``. ``folder`` is a ``ModelInfo.path``."""
+        ...
+
+    def answer(self, messages: Sequence[Message], options: SamplingOptions, cancel: CancelToken) -> Iterator[Event]:
+        """``LayerProgress`` and ``TokenArrived``, then ``Finished`` with a ``GenerationResult``.
+
+        ``messages`` are the whole conversation, ending with the user's; what the cache holds of it is reused.
+        """
+        ...
+
+    def count_tokens(self, messages: Sequence[Message]) -> int: ...
+
+    def unload(self) -> None: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,99 @@
+"""Answers that are not events: what this machine is, what is in the store, what a model would cost. No torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """One model of the store. ``state`` is "ready", "unfinished" or "damaged"; ``title`` is for people.
+
+    ``context`` is the model's own limit in tokens, None where it names none; ``source`` what it was cut from.
+    """
+
+    name: str
+    title: str
+    state: str
+    nbytes: int
+    path: str
+    dtype: str | None
+    architecture: str | None
+    context: int | None
+    can_chat: bool
+    has_thinking_switch: bool
+    source: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReport:
+    """One accelerator torch can compute on. Bytes."""
+
+    kind: str
+    name: str
+    total_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MachineReport:
+    """Bytes and bytes per second; ``disk_bytes_per_second`` is direct reading in the models folder."""
+
+    system: str
+    processor: str
+    cores: int
+    memory_total_bytes: int
+    memory_free_bytes: int
+    disk_total_bytes: int
+    disk_free_bytes: int
+    disk_bytes_per_second: float
+    compute_bytes_per_second: float
+    devices: tuple[DeviceReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """Bytes, tokens, seconds. ``disk_now_bytes`` must be free to begin; the peak and the end count from today.
+
+    ``device_bytes`` and ``host_bytes`` are weights that stay, ``slot_bytes`` the slots the rest passes through,
+    ``streamed_bytes`` what is read from the disk for every token, ``cache_bytes`` the room for ``context`` tokens.
+    """
+
+    model: str
+    architecture: str
+    dtype: str
+    blocks: int
+    is_cut: bool
+    disk_now_bytes: int
+    disk_peak_bytes: int
+    disk_after_bytes: int
+    disk_free_bytes: int
+    device: str
+    device_bytes: int
+    host_bytes: int
+    slot_bytes: int
+    streamed_bytes: int
+    cache_bytes: int
+    context: int
+    disk_bytes_per_second: float
+    predicted_s_per_token: float
+
+
+@dataclass(frozen=True, slots=True)
+class BenchReport:
+    """Medians. ``limit_s_per_token``: the streamed blocks read by the same reader into the same slots, no model.
+
+    Both limits are None where nothing streams. ``predicted_s_per_token`` is what loading announced.
+    """
+
+    model: str
+    device: str
+    passes: int
+    s_per_token: float
+    first_pass_s: float
+    streamed_bytes: int
+    resident_bytes: int
+    limit_s_per_token: float | None
+    share_of_limit: float | None
+    predicted_s_per_token: float | None
+    mispredictions: int
