@@ -51,10 +51,19 @@ class Engine(Protocol):
         """``LoadProgress``, ``Loaded``, ``Finished``. ``folder`` is a ``ModelInfo.path``."""
         ...
 
-    def answer(self, messages: Sequence[Message], options: SamplingOptions, cancel: CancelToken) -> Iterator[Event]:
+    def answer(
+        self,
+        messages: Sequence[Message],
+        options: SamplingOptions,
+        cancel: CancelToken,
+        *,
+        so_far: Sequence[int] = (),
+    ) -> Iterator[Event]:
         """``LayerProgress`` and ``TokenArrived``, then ``Finished`` with a ``GenerationResult``.
 
         ``messages`` are the whole conversation, ending with the user's; what the cache holds of it is reused.
+        ``so_far`` are the token ids of an interrupted answer: it goes on after them, and the result's text and
+        ids include them.
         """
         ...
 
