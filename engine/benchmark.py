@@ -19,10 +19,15 @@ from engine.weights.direct_io import ReadHandle, aligned_buffer
 from engine.weights.reader import DEFAULT_THREADS, Reader, ReadTicket
 
 _PROMPT_TOKENS = 32
+_ROUNDS = 3
 
 
 def measure_model(folder: Path, options: LoadOptions, *, passes: int, cancel: CancelToken) -> BenchReport:
-    """One prompt of 32 tokens, then ``passes`` decoding passes; the bare reads are timed before and after."""
+    """One prompt of 32 tokens, then three rounds of ``passes`` decoding passes, each between two bare readings.
+
+    A machine's disk drifts within a minute, so a round is compared with the bare readings around it. The first
+    pass of a round is not counted: its first blocks were read before it began.
+    """
     predicted: list[float | None] = []
 
     def note(event: object) -> None:
@@ -30,22 +35,29 @@ def measure_model(folder: Path, options: LoadOptions, *, passes: int, cancel: Ca
 
     loaded = load_model(folder, options, note, cancel)
     try:
+        decoding = _Decoding(loaded, cancel)
+        first_pass_s = decoding.time_pass()
         bare = [_time_bare_reads(loaded)]
-        times = _time_passes(loaded, passes, cancel)
-        bare.append(_time_bare_reads(loaded))
+        rounds: list[float] = []
+        shares: list[float] = []
+        for _ in range(_ROUNDS):
+            decoding.time_pass()
+            rounds.append(statistics.median(decoding.time_pass() for _ in range(passes)))
+            bare.append(_time_bare_reads(loaded))
+            shares.append(statistics.fmean(bare[-2:]) / rounds[-1])
+        decoding.close()
         plan = loaded.plan
-        limit = statistics.fmean(bare) if plan.streamed_bytes else None
-        s_per_token = statistics.median(times[1:])
+        is_streaming = plan.streamed_bytes > 0
         return BenchReport(
             model=loaded.manifest.model,
             device=loaded.backend.name,
-            passes=passes,
-            s_per_token=s_per_token,
-            first_pass_s=times[0],
+            passes=_ROUNDS * passes,
+            s_per_token=statistics.median(rounds),
+            first_pass_s=first_pass_s,
             streamed_bytes=plan.streamed_bytes,
             resident_bytes=plan.device_bytes + plan.host_bytes,
-            limit_s_per_token=limit,
-            share_of_limit=limit / s_per_token if limit is not None else None,
+            limit_s_per_token=statistics.median(bare) if is_streaming else None,
+            share_of_limit=statistics.median(shares) if is_streaming else None,
             predicted_s_per_token=predicted[-1],
             mispredictions=loaded.streamer.mispredictions,
         )
@@ -53,18 +65,24 @@ def measure_model(folder: Path, options: LoadOptions, *, passes: int, cancel: Ca
         loaded.close()
 
 
-def _time_passes(loaded: LoadedModel, passes: int, cancel: CancelToken) -> list[float]:
-    runner, cache = TorchRunner(loaded), KvCache(loaded.model)
-    cache.reset()
-    prompt = [(3 + i) % loaded.vocabulary_rows for i in range(_PROMPT_TOKENS)]
-    times: list[float] = []
-    tokens = runner.decode(prompt, cache, {"do_sample": False}, seed=0, emit=lambda event: None, cancel=cancel)
-    for _ in range(passes + 1):
+class _Decoding:
+    """Greedy decoding of one prompt, a pass at a time."""
+
+    def __init__(self, loaded: LoadedModel, cancel: CancelToken) -> None:
+        cache = KvCache(loaded.model)
+        cache.reset()
+        prompt = [(3 + i) % loaded.vocabulary_rows for i in range(_PROMPT_TOKENS)]
+        self._tokens = TorchRunner(loaded).decode(
+            prompt, cache, {"do_sample": False}, seed=0, emit=lambda event: None, cancel=cancel
+        )
+
+    def time_pass(self) -> float:
         started = time.perf_counter()
-        next(tokens)
-        times.append(time.perf_counter() - started)
-    tokens.close()
-    return times
+        next(self._tokens)
+        return time.perf_counter() - started
+
+    def close(self) -> None:
+        self._tokens.close()
 
 
 def _time_bare_reads(loaded: LoadedModel) -> float:

@@ -26,3 +26,7 @@ class CancelToken:
         """Raises ``Cancelled`` once ``cancel`` has been called."""
         if self._event.is_set():
             raise Cancelled
+
+    def wait(self, seconds: float) -> bool:
+        """Sleeps until ``cancel`` is called, ``seconds`` at most; whether it was."""
+        return self._event.wait(seconds)

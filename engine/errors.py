@@ -93,3 +93,55 @@ class DeviceUnavailable(EngineError):
 
 class NotFinite(EngineError):
     """The model produced infinities or NaN: a float16 overflow or damaged weights."""
+
+
+class EngineDied(EngineError):
+    """The process the engine ran in is gone. What was asked of it can be asked again once it runs.
+
+    ``exit_code`` is the process' own, negative for a signal, None where it never started.
+    """
+
+    def __init__(self, message: str, next_step: str = "", *, exit_code: int | None = None, detail: str = "") -> None:
+        super().__init__(message, next_step, detail=detail)
+        self.exit_code = exit_code
+
+
+class EngineFault(EngineError):
+    """A bug of ours met in the engine's process; ``detail`` is its traceback. Belongs in the crash report."""
+
+
+class HubError(EngineError):
+    """The hub did not give what was asked of it, and asking again changes nothing."""
+
+
+class HubUnreachable(HubError):
+    """No connection, or one that broke: offline, a wrong address, a timeout, a proxy. Asking again may help."""
+
+
+class HubBusy(HubError):
+    """The hub answers, but not now (429, 5xx). ``retry_after_s`` is what it asked to wait, None where it did not say."""
+
+    def __init__(
+        self, message: str, next_step: str = "", *, retry_after_s: float | None = None, detail: str = ""
+    ) -> None:
+        super().__init__(message, next_step, detail=detail)
+        self.retry_after_s = retry_after_s
+
+
+class HubUntrusted(HubError):
+    """The certificate of whoever answered is not trusted: TLS interception, or a wrong clock."""
+
+
+class AccessRefused(HubError):
+    """401 or 403. ``page`` is where a licence is accepted or a token made; ``needs_token`` where none was given."""
+
+    def __init__(
+        self, message: str, next_step: str = "", *, page: str = "", needs_token: bool = False, detail: str = ""
+    ) -> None:
+        super().__init__(message, next_step, detail=detail)
+        self.page = page
+        self.needs_token = needs_token
+
+
+class NotOnHub(HubError):
+    """There is no such repository, revision or file, or none this token may see."""

@@ -36,7 +36,11 @@ class PassKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """A split, verification or repair: where it is. ``block`` counts from 1; ``seconds_left`` None while unknown."""
+    """A download, split, verification or repair: where it is. ``seconds_left`` is None while unknown.
+
+    ``block`` counts from 1. In the phases of a download (downloading, waiting, paused) a block is a file; its speed
+    is 0 while nothing arrives.
+    """
 
     phase: str
     block: int

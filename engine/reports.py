@@ -77,6 +77,29 @@ class ModelPlan:
     context: int
     disk_bytes_per_second: float
     predicted_s_per_token: float
+    download_bytes: int = 0
+    """What is still to be fetched from the hub; 0 for a model that is on this machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class HubModel:
+    """One hit of a search on the hub. ``nbytes`` of weights is None where the hub does not say.
+
+    ``reason`` is "" unless the hub already says enough to know that the model cannot run here; ``page`` is its address.
+    """
+
+    repo: str
+    downloads: int
+    likes: int
+    is_gated: bool
+    nbytes: int | None
+    parameters: int | None
+    library: str | None
+    task: str | None
+    tags: tuple[str, ...]
+    last_modified: str | None
+    page: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,20 +142,33 @@ class CheckpointConversion:
         groups: list[ConversionGroup] = []
         unused: list[str] = []
         problems: list[str] = []
-        for sources, copies in self._source_groups(checkpoint):
-            empty = {
-                key: torch.empty(checkpoint[key].shape, dtype=checkpoint[key].dtype, device="meta") for key in sources
-            }
-            with self._loaded(empty, "meta") as (produced, complaints):
-                problems.extend(complaints)
-                if not produced:
-                    unused.extend(sources)
-                    continue
-                copies = copies if len(produced) == 1 else ()
-                groups.append(ConversionGroup(tuple(sources), tuple(produced), copies))
-                tensors |= {name: TensorShape(tuple(tensor.shape), tensor.dtype) for name, tensor in produced.items()}
+        source_groups = self._source_groups(checkpoint)
+        # What is only copied arrives under the group's own name, so one load tells it for all such groups.
+        copied = [key for keys, copies in source_groups.values() if copies for key in keys]
+        arrived, complaints = self._load_shapes(checkpoint, copied)
+        problems += complaints
+        for name, (keys, copies) in source_groups.items():
+            if copies:
+                produced = {name: arrived[name]} if name in arrived else {}
+            else:
+                produced, complaints = self._load_shapes(checkpoint, keys)
+                problems += complaints
+            if produced:
+                groups.append(ConversionGroup(tuple(keys), tuple(produced), copies))
+                tensors |= produced
+            else:
+                unused.extend(keys)
         missing = [name for name in self._model_tensors if name not in tensors]
         return ConversionPlan(tuple(groups), tensors, tuple(unused), tuple(self._required(missing)), tuple(problems))
+
+    def _load_shapes(
+        self, checkpoint: Mapping[str, TensorShape], keys: Sequence[str]
+    ) -> tuple[dict[str, TensorShape], list[str]]:
+        """What these checkpoint tensors become, on the meta device, and what went wrong."""
+        empty = {key: torch.empty(checkpoint[key].shape, dtype=checkpoint[key].dtype, device="meta") for key in keys}
+        with self._loaded(empty, "meta") as (produced, complaints):
+            shapes = {name: TensorShape(tuple(tensor.shape), tensor.dtype) for name, tensor in produced.items()}
+            return shapes, complaints
 
     def convert(self, group: ConversionGroup, load: Callable[[str], LazyTensor]) -> dict[str, torch.Tensor]:
         """The group's model tensors, contiguous on the CPU in the model's dtype. Reads its sources through ``load``."""
@@ -164,7 +177,7 @@ class CheckpointConversion:
                 raise RuntimeError(f"conversion changed under us: {group} gave {complaints or list(produced)}")
             return {name: tensor.detach().contiguous() for name, tensor in produced.items()}
 
-    def _source_groups(self, checkpoint: Mapping[str, object]) -> list[tuple[list[str], tuple[str, ...]]]:
+    def _source_groups(self, checkpoint: Mapping[str, object]) -> dict[str, tuple[list[str], tuple[str, ...]]]:
         """Checkpoint keys by the model tensor they are collected under, as the loader itself does it.
 
         With each group the order in which its keys can be copied, or nothing (``ConversionGroup.copies``).
@@ -179,7 +192,7 @@ class CheckpointConversion:
             if name not in self._model_tensors and key in self._model_tensors:
                 name, pattern = key, None
             groups.setdefault(name, []).append((key, pattern))
-        return [([key for key, _ in keys], _copy_order(keys, by_pattern)) for keys in groups.values()]
+        return {name: ([key for key, _ in keys], _copy_order(keys, by_pattern)) for name, keys in groups.items()}
 
     @contextmanager
     def _loaded(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from engine.errors import SourceError
 from engine.store.checkpoint_config import read_config, require_supported
+from engine.store.download_folder import read_download_mark
 from engine.store.hub_cache import snapshot_of
 from engine.store.manifest import MANIFEST_NAME, SourceRecord
 from engine.store.source import Source, digest_revision
@@ -33,7 +34,7 @@ def open_folder(folder: Path) -> Source:
     config, config_bytes = read_config(folder)
     require_supported(config, folder)
     weights = find_weights(folder)
-    snapshot = snapshot_of(folder)
+    snapshot = snapshot_of(folder) or read_download_mark(folder)
     record = SourceRecord(
         kind=weights.kind,
         path=str(folder),
@@ -47,14 +48,19 @@ def open_folder(folder: Path) -> Source:
 
 def find_side_files(folder: Path) -> tuple[str, ...]:
     """Everything small that belongs to the model: config, tokenizer, templates, licence. Never code, never weights."""
-    names = [
-        entry.name
-        for entry in folder.iterdir()
-        if entry.is_file()
-        and any(fnmatch(entry.name, pattern) for pattern in _SIDE_FILES)
-        and not any(fnmatch(entry.name, pattern) for pattern in _NEVER_SIDE_FILES)
-    ]
+    names = [entry.name for entry in folder.iterdir() if entry.is_file() and is_side_file(entry.name)]
     templates = folder / _EXTRA_TEMPLATES
     if templates.is_dir():
         names += [f"{_EXTRA_TEMPLATES}/{entry.name}" for entry in templates.glob("*.jinja") if entry.is_file()]
     return tuple(sorted(names))
+
+
+def is_side_file(name: str) -> bool:
+    """Whether a file of this name (with ``/`` between folder and file) goes into the split as it is."""
+    if name.startswith(f"{_EXTRA_TEMPLATES}/"):
+        return name.count("/") == 1 and name.endswith(".jinja")
+    return (
+        "/" not in name
+        and any(fnmatch(name, pattern) for pattern in _SIDE_FILES)
+        and not any(fnmatch(name, pattern) for pattern in _NEVER_SIDE_FILES)
+    )

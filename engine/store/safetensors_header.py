@@ -46,14 +46,20 @@ def read_safetensors_header(path: Path) -> SafetensorsHeader:
             raise SourceError(f"{path.name} claims a header of {format_size(length)}; it is damaged.", DOWNLOAD_AGAIN)
         text = file.read(length)
     if len(text) < length:
-        raise _truncated(path, 8 + length, size)
+        raise _truncated(path.name, 8 + length, size)
+    return parse_safetensors_header(path.name, text, size)
+
+
+def parse_safetensors_header(file: str, text: bytes, size: int) -> SafetensorsHeader:
+    """The table from a header's JSON, for a file of ``size`` bytes that need not be here. Raises ``SourceError``."""
+    data_offset = 8 + len(text)
     try:
         entries: dict[str, Any] = json.loads(text)
-        tensors = {name: _tensor(entry, 8 + length) for name, entry in entries.items() if name != "__metadata__"}
+        tensors = {name: _tensor(entry, data_offset) for name, entry in entries.items() if name != "__metadata__"}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SourceError(f"The header of {path.name} is damaged.", DOWNLOAD_AGAIN, detail=repr(error)) from error
-    _check_places(path, tensors, 8 + length, size)
-    return SafetensorsHeader(tensors, hashlib.sha256(text).hexdigest(), 8 + length)
+        raise SourceError(f"The header of {file} is damaged.", DOWNLOAD_AGAIN, detail=repr(error)) from error
+    _check_places(file, tensors, data_offset, size)
+    return SafetensorsHeader(tensors, hashlib.sha256(text).hexdigest(), data_offset)
 
 
 def _tensor(entry: dict[str, Any], data_offset: int) -> HeaderTensor:
@@ -66,15 +72,15 @@ def _tensor(entry: dict[str, Any], data_offset: int) -> HeaderTensor:
     return HeaderTensor(dtype, shape, data_offset + begin, end - begin)
 
 
-def _check_places(path: Path, tensors: dict[str, HeaderTensor], data_offset: int, size: int) -> None:
+def _check_places(file: str, tensors: dict[str, HeaderTensor], data_offset: int, size: int) -> None:
     end, before = data_offset, "the header"
     for name, tensor in sorted(tensors.items(), key=lambda item: (item[1].offset, item[1].nbytes)):
         if tensor.offset < end:
-            raise SourceError(f"The header of {path.name} is damaged: {name} overlaps {before}.", DOWNLOAD_AGAIN)
+            raise SourceError(f"The header of {file} is damaged: {name} overlaps {before}.", DOWNLOAD_AGAIN)
         end, before = tensor.offset + tensor.nbytes, name
     if end > size:
-        raise _truncated(path, end, size)
+        raise _truncated(file, end, size)
 
 
-def _truncated(path: Path, need: int, have: int) -> SourceError:
-    return SourceError(f"{path.name} is truncated: it should have {need:,} bytes and has {have:,}.", DOWNLOAD_AGAIN)
+def _truncated(file: str, need: int, have: int) -> SourceError:
+    return SourceError(f"{file} is truncated: it should have {need:,} bytes and has {have:,}.", DOWNLOAD_AGAIN)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
@@ -43,16 +43,29 @@ class WeightFiles:
 def find_weights(root: Path) -> WeightFiles:
     """Raises ``SourceError`` naming what is missing or damaged, ``UnsupportedModel`` for foreign formats."""
     names = sorted(entry.name for entry in root.iterdir())
-    safetensors = _choose(root, names, "model.safetensors", ("*.safetensors",))
+    kind, files = choose_weight_files(root, names, lambda name: (root / name).is_file())
+    return _read_safetensors(root, files) if kind is SourceKind.SAFETENSORS else _read_pickles(root, files)
+
+
+def choose_weight_files(
+    root: Path, names: Sequence[str], is_there: Callable[[str], bool]
+) -> tuple[SourceKind, list[str]]:
+    """Which files are the weights, judged by ``names`` and by the indexes in ``root``; the weights may be elsewhere.
+
+    Raises ``SourceError`` naming what is missing, ``UnsupportedModel`` for foreign formats.
+    """
+    safetensors = _choose(root, names, "model.safetensors", ("*.safetensors",), is_there)
     if safetensors:
-        return _read_safetensors(root, safetensors)
-    pickles = _choose(root, names, "pytorch_model.bin", ("*.bin", "*.pth", "*.pt"))
+        return SourceKind.SAFETENSORS, safetensors
+    pickles = _choose(root, names, "pytorch_model.bin", ("*.bin", "*.pth", "*.pt"), is_there)
     if pickles:
-        return _read_pickles(root, pickles)
+        return SourceKind.PICKLE, pickles
     raise _no_weights(root, names)
 
 
-def _choose(root: Path, names: Sequence[str], single: str, patterns: Sequence[str]) -> list[str]:
+def _choose(
+    root: Path, names: Sequence[str], single: str, patterns: Sequence[str], is_there: Callable[[str], bool]
+) -> list[str]:
     """The weight files of one format: the usual single file, those of an index, or one unambiguous series."""
     if single in names:
         return [single]
@@ -60,17 +73,17 @@ def _choose(root: Path, names: Sequence[str], single: str, patterns: Sequence[st
     indexes = [name for name in indexes if not fnmatch(name, "consolidated*")]
     if indexes:
         usual = f"{single}.index.json"
-        return _shards_of_index(root, usual if usual in indexes else indexes[0])
+        return _shards_of_index(root, usual if usual in indexes else indexes[0], is_there)
     found = [
         name
         for name in names
         if any(fnmatch(name, pattern) for pattern in patterns)
         and not any(fnmatch(name, pattern) for pattern in _NOT_WEIGHTS)
     ]
-    return _complete_series(root, found)
+    return _complete_series(root, found, is_there)
 
 
-def _shards_of_index(root: Path, index: str) -> list[str]:
+def _shards_of_index(root: Path, index: str, is_there: Callable[[str], bool]) -> list[str]:
     try:
         data: Any = json.loads((root / index).read_bytes())
         shards = sorted({str(shard) for shard in data["weight_map"].values()})
@@ -81,11 +94,11 @@ def _shards_of_index(root: Path, index: str) -> list[str]:
     for shard in shards:
         if PurePosixPath(shard).is_absolute() or ".." in PurePosixPath(shard).parts or "\\" in shard:
             raise SourceError(f"{index} points outside of its folder ({shard}).", "Do not use this model.")
-    _require_all(root, shards, index)
+    _require_all(root, shards, index, is_there)
     return shards
 
 
-def _complete_series(root: Path, found: Sequence[str]) -> list[str]:
+def _complete_series(root: Path, found: Sequence[str], is_there: Callable[[str], bool]) -> list[str]:
     """Files named ``x-00001-of-00003``, or the one file there is, where no index says which belong together."""
     matches = [match for name in found if (match := _SHARD_NAME.fullmatch(name))]
     if matches:
@@ -93,7 +106,7 @@ def _complete_series(root: Path, found: Sequence[str]) -> list[str]:
         first = 0 if any(int(match[2]) == 0 for match in matches) else 1
         width = len(matches[0][2])
         series = [f"{stem}-{number:0{width}d}-of-{last}.{ending}" for number in range(first, int(last) + first)]
-        _require_all(root, series, "their numbering")
+        _require_all(root, series, "their numbering", is_there)
         return series
     if len(found) > 1:
         raise SourceError(
@@ -103,8 +116,8 @@ def _complete_series(root: Path, found: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def _require_all(root: Path, shards: Sequence[str], known_from: str) -> None:
-    missing = [shard for shard in shards if not (root / shard).is_file()]
+def _require_all(root: Path, shards: Sequence[str], known_from: str, is_there: Callable[[str], bool]) -> None:
+    missing = [shard for shard in shards if not is_there(shard)]
     if missing:
         listed = ", ".join(missing[:3]) + (f" and {len(missing) - 3} more" if len(missing) > 3 else "")
         raise SourceError(
@@ -121,6 +134,12 @@ def _read_safetensors(root: Path, shards: Sequence[str]) -> WeightFiles:
         files.append(describe_file(root, shard, header.digest))
         for name, tensor in header.tensors.items():
             tensors[name] = SourceTensor(shard, tensor.dtype, tensor.shape, tensor.offset, tensor.nbytes)
+    require_unquantised(tensors)
+    return WeightFiles(SourceKind.SAFETENSORS, tuple(files), tensors)
+
+
+def require_unquantised(tensors: Mapping[str, SourceTensor]) -> None:
+    """Raises ``UnsupportedModel`` for weights that are packed, whatever the config says."""
     for name, tensor in tensors.items():
         method = next((m for suffix, m in _QUANTISED_SUFFIXES.items() if name.endswith(suffix)), None)
         if method or tensor.dtype.startswith("F8_") or tensor.dtype == "F4":
@@ -129,7 +148,6 @@ def _read_safetensors(root: Path, shards: Sequence[str]) -> WeightFiles:
                 "this version of Strata runs checkpoints in their full precision.",
                 "Choose the original of the model, in bfloat16 or float16.",
             )
-    return WeightFiles(SourceKind.SAFETENSORS, tuple(files), tensors)
 
 
 def _read_pickles(root: Path, shards: Sequence[str]) -> WeightFiles:

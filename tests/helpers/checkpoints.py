@@ -37,7 +37,13 @@ CONFIGS: Mapping[str, dict[str, Any]] = {
 
 
 def make_checkpoint(
-    family: str, folder: Path, *, form: str = "sharded", seed: int = 0, dtype: torch.dtype = torch.bfloat16, **config: Any
+    family: str,
+    folder: Path,
+    *,
+    form: str = "sharded",
+    seed: int = 0,
+    dtype: torch.dtype = torch.bfloat16,
+    **config: Any,
 ) -> Path:
     """``form``: sharded, single, bin, or old-bin (as torch wrote before 1.6)."""
     torch.manual_seed(seed)
@@ -46,9 +52,7 @@ def make_checkpoint(
     model.save_pretrained(folder, max_shard_size="60KB" if form == "sharded" else "1GB")
     if form in ("bin", "old-bin"):
         whole = folder / "model.safetensors"
-        torch.save(
-            load_file(whole), folder / "pytorch_model.bin", _use_new_zipfile_serialization=form == "bin"
-        )
+        torch.save(load_file(whole), folder / "pytorch_model.bin", _use_new_zipfile_serialization=form == "bin")
         whole.unlink()
     return folder
 
@@ -71,9 +75,7 @@ def make_hub_cache(checkpoint: Path, cache: Path, owner: str = "acme", name: str
 def cut(source: Path | str, store: ModelStore, *, delete_original: bool = False) -> SplitResult:
     """Cuts to the end and returns the result."""
     return result_of(
-        list(
-            split_source(open_source(source, store), store, delete_original=delete_original, floor_bytes=0)
-        )
+        list(split_source(open_source(source, store), store, delete_original=delete_original, floor_bytes=0))
     )
 
 
@@ -111,6 +113,4 @@ def raw(tensor: torch.Tensor) -> bytes:
 
 def files_of(folder: Path) -> dict[str, bytes]:
     """Every file below a folder and its bytes."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
-    }
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

@@ -15,9 +15,7 @@ Q4_0, Q8_0 = gguf.GGMLQuantizationType.Q4_0, gguf.GGMLQuantizationType.Q8_0
 Shapes = Mapping[str, tuple[int, ...]]
 
 
-def write_gguf(
-    path: Path, architecture: str, weight_type: gguf.GGMLQuantizationType, *, seed: int = 0
-) -> Path:
+def write_gguf(path: Path, architecture: str, weight_type: gguf.GGMLQuantizationType, *, seed: int = 0) -> Path:
     """One file of ``llama``, ``qwen3moe``, ``lfm2`` or ``gpt2``. Norms, biases and kernels stay float32."""
     writer = gguf.GGUFWriter(str(path), architecture)
     tokens = _add_tokenizer(writer)
@@ -73,9 +71,7 @@ def _common(writer: gguf.GGUFWriter, *, kv_heads: int | list[int] = KV_HEADS) ->
 
 
 def _each_layer(shapes: Callable[[int], Shapes]) -> dict[str, tuple[int, ...]]:
-    return {
-        f"blk.{layer}.{name}": shape for layer in range(LAYERS) for name, shape in shapes(layer).items()
-    }
+    return {f"blk.{layer}.{name}": shape for layer in range(LAYERS) for name, shape in shapes(layer).items()}
 
 
 def _attention() -> dict[str, tuple[int, ...]]:

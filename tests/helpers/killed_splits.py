@@ -10,6 +10,7 @@ and is run again to its end, whose files are compared with those of a run that n
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import random
@@ -21,7 +22,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import engine.store.block_cutter  # noqa: F401  (imported before forking: it takes seconds)
 from engine.events import JobProgress
 from engine.store.model_store import ModelState, ModelStore
 from engine.store.open_source import open_source
@@ -36,6 +36,7 @@ Attempt = Callable[[Job], bool]
 
 
 def main() -> None:
+    importlib.import_module("engine.store.block_cutter")
     checkpoint, work, mode, number = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
     needs = {Path(block.file).name: block.source_files for block in plan_source(open_source(checkpoint)).blocks}
     started = time.monotonic()
@@ -45,7 +46,7 @@ def main() -> None:
     if mode == "signal":
         chance = random.Random(0)
         for _ in range(number):
-            trial.run(kill_after(chance.uniform(0, usual_s)), deletes=False)
+            trial.run(kill_after(chance.uniform(0.1, 0.9) * usual_s), deletes=False)
         return
     step = 0
     while trial.run(vanish_at(step), deletes=True):
@@ -73,9 +74,7 @@ class Trial:
         states = [model.state for model in ModelStore(self.data).list()]
         found: dict[str, Any] = {"was_killed": was_killed, "lost": self.lost(), "states": states}
         self.names.write_text("[]")
-        exit_code = run_child(
-            lambda: self.names.write_text(json.dumps(cut(self.source, self.data, deletes=deletes)))
-        )
+        exit_code = run_child(lambda: self.names.write_text(json.dumps(cut(self.source, self.data, deletes=deletes))))
         again = {f"{name}.safetensors" for name in json.loads(self.names.read_text())}
         # A source whose split was whole and whose last shard was gone cannot be opened again, and need not be.
         was_ready = ModelState.READY in states and not self.shards()

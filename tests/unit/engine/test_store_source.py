@@ -59,7 +59,13 @@ def test_a_sharded_folder_is_read_through_its_index(tmp_path: Path) -> None:
 def test_copies_of_the_weights_are_left_alone(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "model")
     (folder / "original").mkdir()
-    for name in ("consolidated.safetensors", "original/consolidated.00.pth", "pytorch_model.bin", "model.onnx", "a.gguf"):
+    for name in (
+        "consolidated.safetensors",
+        "original/consolidated.00.pth",
+        "pytorch_model.bin",
+        "model.onnx",
+        "a.gguf",
+    ):
         (folder / name).write_bytes(b"something else")
     assert len(open_source(folder).record.files) == 2
 

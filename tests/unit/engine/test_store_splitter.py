@@ -28,9 +28,7 @@ def store(tmp_path: Path) -> ModelStore:
 
 @pytest.mark.parametrize("form", ["sharded", "single", "bin", "old-bin"])
 @pytest.mark.parametrize("family", ["llama", "qwen3", "gpt2", "mixtral", "mamba2", "phi3"])
-def test_a_split_holds_the_tensors_of_a_plain_load(
-    family: str, form: str, tmp_path: Path, store: ModelStore
-) -> None:
+def test_a_split_holds_the_tensors_of_a_plain_load(family: str, form: str, tmp_path: Path, store: ModelStore) -> None:
     checkpoint = make_checkpoint(family, tmp_path / "checkpoint", form=form)
     result = cut(checkpoint, store)
     assert_holds(Path(result.path), AutoModelForCausalLM.from_pretrained(checkpoint, dtype="auto"))
@@ -192,9 +190,7 @@ def test_a_source_that_changed_while_half_cut_is_noticed_and_cut_anew(tmp_path: 
     events = list(split_source(open_source(checkpoint), store, floor_bytes=0))
     assert any(isinstance(event, Notice) and "changed" in event.text for event in events)
     assert [model.folder for model in store.list()] == [Path(result_of(events).path)]
-    assert_holds(
-        Path(result_of(events).path), AutoModelForCausalLM.from_pretrained(checkpoint, dtype="auto")
-    )
+    assert_holds(Path(result_of(events).path), AutoModelForCausalLM.from_pretrained(checkpoint, dtype="auto"))
 
 
 def test_events_name_phase_block_bytes_and_speed(tmp_path: Path, store: ModelStore) -> None:
@@ -233,9 +229,7 @@ def test_missing_tensors_are_refused_before_anything_is_written(tmp_path: Path, 
     assert not store.data_dir.exists()
 
 
-def test_tensors_of_the_wrong_shape_are_refused_before_anything_is_written(
-    tmp_path: Path, store: ModelStore
-) -> None:
+def test_tensors_of_the_wrong_shape_are_refused_before_anything_is_written(tmp_path: Path, store: ModelStore) -> None:
     checkpoint = make_checkpoint("llama", tmp_path / "checkpoint")
     config = json.loads((checkpoint / "config.json").read_text())
     (checkpoint / "config.json").write_text(json.dumps(config | {"intermediate_size": 97}))

@@ -1,0 +1,1 @@
+"""What the user and the models wrote: conversations on disk, and their Qt models."""

@@ -1,0 +1,178 @@
+"""Seconds per token and memory of a model on a measured machine, before anything of it is there. Pure numbers.
+
+The arithmetic is that of ``engine/streaming/residency.py``: what fits into the budget stays, the rest streams
+through at most three slots, and reading, copying and computing overlap, so that the slowest decides. The engine
+plans with a model's real blocks; here they come from the catalogue, all layers alike, so expect a few per cent
+of difference. ``Engine.plan`` replaces these figures as soon as a model's files are on the computer.
+
+Knows no Qt and no sentences (``app.verdicts``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.catalogue import CatalogueEntry
+from engine.api import MachineReport
+
+TYPICAL_ANSWER_TOKENS = 300
+
+_SYSTEM_RESERVE_BYTES = 2 << 30
+_DEVICE_RESERVE_BYTES = 512 << 20
+_CONTEXT_TOKENS = 4096
+_MOST_SLOTS = 3
+_KEY_WIDTH = 1024
+"""Elements of one layer's keys for one token: 8 heads of 128 in nearly every model of the catalogue."""
+
+_ASSUMED_BUS = 12e9
+_ASSUMED_DEVICE_MEMORY = 200e9
+"""Bytes per second. The probe measures the disk and the processor; these two are those of a modest graphics
+card (PCIe 3 x16, 200 GB/s) and matter only where little or nothing is read from the disk."""
+
+_UNKNOWN_LAYERS = 32
+
+_UNIFIED = frozenset({"mps", "cpu"})
+
+
+class Pace(StrEnum):
+    """How waiting for a typical answer feels."""
+
+    INSTANT = "instant"
+    COMFORTABLE = "comfortable"
+    SLOW = "slow"
+    OVERNIGHT = "overnight"
+    DAYS = "days"
+
+
+_LIMITS_S_PER_TOKEN = (
+    (0.1, Pace.INSTANT),  # faster than one reads aloud: half a minute for an answer
+    (1.0, Pace.COMFORTABLE),  # five minutes: one waits, or does something small
+    (12.0, Pace.SLOW),  # an hour: one comes back later
+    (120.0, Pace.OVERNIGHT),  # ten hours
+)
+
+
+def pace_of(s_per_token: float) -> Pace:
+    return next((pace for limit, pace in _LIMITS_S_PER_TOKEN if s_per_token <= limit), Pace.DAYS)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelShape:
+    """Bytes in memory. ``lookup_bytes`` is an embedding of which only rows are read; ``head_bytes`` is used whole.
+
+    A layer is one block with all of its experts: this version of the engine streams no expert by itself.
+    """
+
+    layers: int
+    layer_bytes: float
+    head_bytes: float
+    lookup_bytes: float
+    cache_bytes: float
+
+    @property
+    def used_bytes(self) -> float:
+        return self.layers * self.layer_bytes + self.head_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """``streamed_bytes`` are read from the disk for every token; ``memory_bytes`` is all that is taken of memory."""
+
+    s_per_token: float
+    streamed_bytes: int
+    memory_bytes: int
+
+    @property
+    def answer_s(self) -> float:
+        return self.s_per_token * TYPICAL_ANSWER_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Not even one block at a time fits: bytes of memory it needs, and those free for it."""
+
+    need: int
+    have: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Budgets in bytes, speeds in bytes per second; ``bus`` is None where there is one memory."""
+
+    device: float
+    host: float
+    speed: float
+    bus: float | None
+
+
+def shape_of(entry: CatalogueEntry) -> ModelShape:
+    embedding = entry.vocabulary * entry.hidden_size * entry.bytes_per_parameter
+    outside = embedding if entry.is_tied else 2 * embedding
+    key_width = min(_KEY_WIDTH, entry.hidden_size)
+    return ModelShape(
+        layers=entry.layers,
+        layer_bytes=max(entry.loaded_bytes - outside, 0) / entry.layers,
+        head_bytes=embedding,
+        lookup_bytes=0 if entry.is_tied else embedding,
+        cache_bytes=2 * 2 * key_width * entry.layers * min(_CONTEXT_TOKENS, entry.context),
+    )
+
+
+def shape_of_split(nbytes: int, entry: CatalogueEntry | None = None) -> ModelShape:
+    """A split of which only its bytes are known, or which the catalogue describes."""
+    if entry is not None:
+        return shape_of(entry)
+    layer = nbytes / _UNKNOWN_LAYERS
+    return ModelShape(_UNKNOWN_LAYERS, layer, 0, 0, 2 * 2 * _KEY_WIDTH * _UNKNOWN_LAYERS * _CONTEXT_TOKENS)
+
+
+def estimate(shape: ModelShape, machine: MachineReport) -> Estimate | Shortage:
+    """Seconds per token of ``shape`` on ``machine``, or what is missing to run even one block."""
+    memory = _memory_of(machine)
+    room = memory.device - shape.cache_bytes
+    largest = max(shape.layer_bytes, shape.head_bytes)
+    if room < largest:
+        return Shortage(round(largest + shape.cache_bytes), round(max(memory.device, 0)))
+    if shape.used_bytes + shape.lookup_bytes <= room:
+        total = shape.used_bytes + shape.lookup_bytes + shape.cache_bytes
+        return Estimate(shape.used_bytes / memory.speed, 0, round(total))
+    on_device, slots = _fill(shape, room, shape.used_bytes)
+    away = shape.used_bytes - on_device
+    on_host = host_slots = 0.0
+    if memory.bus is not None:
+        fits = away <= memory.host
+        on_host, host_slots = (away, 0.0) if fits else _fill(shape, memory.host, away)
+    streamed = max(away - on_host, 0.0)
+    times = [streamed / machine.disk_bytes_per_second, shape.used_bytes / memory.speed]
+    if memory.bus is not None:
+        times.append(away / memory.bus)
+    taken = on_device + slots + on_host + host_slots + shape.cache_bytes
+    return Estimate(max(times), round(streamed), round(taken))
+
+
+def disk_need(entry: CatalogueEntry) -> int:
+    """Bytes a downloaded original and its split take together, while both are there."""
+    return entry.weight_bytes + entry.loaded_bytes
+
+
+def _memory_of(machine: MachineReport) -> _Memory:
+    host = max(machine.memory_free_bytes - _SYSTEM_RESERVE_BYTES, machine.memory_free_bytes // 4)
+    cards = [device for device in machine.devices if device.kind not in _UNIFIED]
+    if not cards:
+        return _Memory(host, 0, machine.compute_bytes_per_second, None)
+    free = cards[0].free_bytes
+    return _Memory(max(free - _DEVICE_RESERVE_BYTES, free // 4), host, _ASSUMED_DEVICE_MEMORY, _ASSUMED_BUS)
+
+
+def _fill(shape: ModelShape, room: float, wanted: float) -> tuple[float, float]:
+    """Bytes that stay of ``wanted``, and those of the slots: as many slots as fit, then the head, then whole layers."""
+    slot = shape.layer_bytes
+    count = next((count for count in range(_MOST_SLOTS, 0, -1) if count * slot <= room), 0)
+    left = room - count * slot
+    kept = 0.0
+    if shape.head_bytes <= left and wanted >= shape.used_bytes:
+        kept = shape.head_bytes
+        left -= kept
+    layers = min(int(left // slot), shape.layers) if slot else 0
+    return min(kept + layers * slot, wanted), count * slot

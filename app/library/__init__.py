@@ -1,0 +1,1 @@
+"""The models on this computer: what they take, how fast they are, and what can be done with each."""

@@ -1,0 +1,80 @@
+"""Buttons with a kind and an accessible name, and a row of mutually exclusive segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QToolButton, QWidget
+
+from app.icons import icon
+from app.theme import tokens
+
+
+def button(text: str, kind: str = "", *, icon_name: str = "", parent: QWidget | None = None) -> QPushButton:
+    """``kind``: primary, danger, quiet, link, or none for the ordinary one."""
+    result = QPushButton(text, parent)
+    result.setAccessibleName(text)
+    result.setAutoDefault(False)
+    if kind:
+        result.setProperty("kind", kind)
+    if icon_name:
+        colour = {"primary": "accent_text", "danger": "danger_text", "link": "accent"}.get(kind, "text_muted")
+        result.setIcon(icon(icon_name, colour=colour))
+        result.setIconSize(QSize(tokens().icon, tokens().icon))
+    return result
+
+
+def icon_button(
+    icon_name: str, name: str, *, kind: str = "", size: int = 20, parent: QWidget | None = None
+) -> QToolButton:
+    """An icon alone: ``name`` is what a screen reader says and the tooltip shows."""
+    result = QToolButton(parent)
+    result.setIcon(icon(icon_name, colour="accent_text" if kind == "primary" else "text_muted"))
+    result.setIconSize(QSize(size, size))
+    result.setToolTip(name)
+    result.setAccessibleName(name)
+    result.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    if kind:
+        result.setProperty("kind", kind)
+    return result
+
+
+class SegmentedControl(QWidget):
+    """One of a few: a row of segments, moved through with the arrow keys."""
+
+    chosen = Signal(str)
+
+    def __init__(self, choices: Sequence[tuple[str, str]], name: str, parent: QWidget | None = None) -> None:
+        """``choices`` are (value, text); ``name`` is the accessible name."""
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("role", "segments")
+        self._group = QButtonGroup(self)
+        self._segments: dict[str, QToolButton] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(3, 3, 3, 3)
+        row.setSpacing(2)
+        for value, text in choices:
+            self._add_segment(row, value, text)
+
+    def _add_segment(self, row: QHBoxLayout, value: str, text: str) -> None:
+        segment = QToolButton(self)
+        segment.setText(text)
+        segment.setAccessibleName(text)
+        segment.setCheckable(True)
+        segment.setProperty("kind", "segment")
+        segment.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        segment.clicked.connect(lambda: self.chosen.emit(value))
+        self._group.addButton(segment)
+        self._segments[value] = segment
+        row.addWidget(segment)
+
+    def value(self) -> str:
+        return next((value for value, segment in self._segments.items() if segment.isChecked()), "")
+
+    def set_value(self, value: str) -> None:
+        """Without a signal. An unknown value leaves the choice as it is."""
+        if value in self._segments:
+            self._segments[value].setChecked(True)

@@ -1,0 +1,248 @@
+"""The fixed headless commands as scripts use them: output, JSON events, exit codes, one-line errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine.command_line.main import main
+from tests.helpers.families import make_checkpoint, plain_outputs, write_tiny_tokenizer
+from tests.helpers.splits import PROMPT
+
+IDS = ",".join(map(str, PROMPT))
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """``main`` sets handlers of its own; the test runner gets its back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = make_checkpoint("llama", tmp_path_factory.mktemp("made") / "tiny-llama")
+    write_tiny_tokenizer(folder, 288)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory, checkpoint: Path) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    assert main(["split", str(checkpoint), "--data-dir", str(folder)]) == 0
+    return folder
+
+
+def events(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_split_model_is_listed_verified_and_removed(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--data-dir", str(tmp_path)]
+    assert main(["split", str(checkpoint), *where]) == 0
+    assert "tiny-llama" in capsys.readouterr().out
+    assert main(["list", *where, "--json"]) == 0
+    (model,) = events(capsys)
+    assert model["state"] == "ready"
+    assert main(["verify", "tiny-llama", *where]) == 0
+    assert "all sound" in capsys.readouterr().out
+    assert main(["remove", "tiny-llama", *where]) == 0
+    capsys.readouterr()
+    assert main(["list", *where]) == 0
+    assert capsys.readouterr().out == ""
+    assert (checkpoint / "config.json").exists()
+
+
+def test_generate_streams_tokens_as_json_and_ends_with_finished(
+    data_dir: Path, checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    want = plain_outputs(checkpoint, PROMPT, 16)
+    capsys.readouterr()
+    command = ["generate", "tiny-llama", "--prompt-ids", IDS, "--greedy", "--max-new-tokens", "16"]
+    assert main([*command, "--device", "cpu", "--data-dir", str(data_dir), "--json"]) == 0
+    seen = events(capsys)
+    tokens = [event["token_id"] for event in seen if event["event"] == "TokenArrived"]
+    assert tokens == list(want.token_ids)
+    assert [event["event"] for event in seen].count("Finished") == 1
+    assert seen[-1]["event"] == "Finished"
+    assert any(event["event"] == "LayerProgress" for event in seen)
+
+
+def test_logits_of_the_prompt_are_written_as_float32(data_dir: Path, checkpoint: Path, tmp_path: Path) -> None:
+    file = tmp_path / "logits.npy"
+    command = ["generate", "tiny-llama", "--prompt-ids", IDS, "--max-new-tokens", "1", "--logits", str(file)]
+    assert main([*command, "--device", "cpu", "--data-dir", str(data_dir)]) == 0
+    logits = np.load(file)
+    assert logits.dtype == np.float32
+    assert np.array_equal(logits, plain_outputs(checkpoint, PROMPT, 1).logits.numpy())
+
+
+def test_a_chat_answer_is_text_alone_on_standard_output(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["generate", "tiny-llama", "--chat", "Hello", "--greedy", "--max-new-tokens", "5"]
+    assert main([*command, "--data-dir", str(data_dir), "--ram", "1GB"]) == 0
+    out = capsys.readouterr().out
+    assert out.endswith("\n")
+    assert "Hello" not in out
+    assert "{" not in out.splitlines()[-1][:1]
+
+
+def test_a_source_is_cut_first_and_found_again(checkpoint: Path, tmp_path: Path) -> None:
+    command = ["generate", str(checkpoint), "--prompt-ids", "3", "--max-new-tokens", "1", "--data-dir", str(tmp_path)]
+    assert main(command) == 0
+    (split,) = (tmp_path / "models").glob("local--*")
+    manifest = split / "split.json"
+    before = manifest.stat().st_mtime_ns
+    assert main(command) == 0
+    assert manifest.stat().st_mtime_ns == before
+
+
+def test_plan_says_bytes_tiers_and_time(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", str(checkpoint), "--data-dir", str(tmp_path), "--device", "cpu", "--json"]) == 0
+    (plan,) = events(capsys)
+    assert plan["disk_peak_bytes"] == plan["disk_after_bytes"]
+    assert plan["blocks"] == 6
+    assert float(str(plan["predicted_s_per_token"])) > 0
+    assert not (tmp_path / "models").exists()
+
+
+def test_bench_reports_its_share_of_the_limit(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["bench", "tiny-llama", "--cold", "--passes", "2", "--data-dir", str(data_dir), "--device", "cpu"]
+    assert main([*command, "--json"]) == 0
+    report = events(capsys)[-1]
+    assert float(str(report["share_of_limit"])) > 0
+    assert report["mispredictions"] == 0
+
+
+def test_a_conversation_from_standard_input_answers_each_line(
+    data_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = iter(["Hello", "And now?"])
+
+    def read(prompt: str = "") -> str:
+        try:
+            return next(lines)
+        except StopIteration:
+            raise EOFError from None
+
+    monkeypatch.setattr("builtins.input", read)
+    command = ["chat", "tiny-llama", "--greedy", "--max-new-tokens", "4", "--data-dir", str(data_dir), "--json"]
+    assert main(command) == 0
+    results = [event["result"] for event in events(capsys) if event["event"] == "Finished"]
+    assert len(results) == 2
+    assert isinstance(results[1], dict)
+    assert results[1]["cached_tokens"] > 0
+
+
+def test_a_damaged_file_is_named_and_repaired_alone(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--data-dir", str(tmp_path)]
+    assert main(["split", str(checkpoint), *where]) == 0
+    (block,) = tmp_path.rglob("layer-001.safetensors")
+    data = bytearray(block.read_bytes())
+    data[-5] ^= 1
+    block.write_bytes(data)
+    others = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.safetensors") if path != block}
+    assert main(["verify", "tiny-llama", *where]) == 1
+    assert "layer-001.safetensors" in capsys.readouterr().err
+    assert main(["verify", "tiny-llama", "--repair", *where]) == 0
+    assert main(["verify", "tiny-llama", *where]) == 0
+    assert all(path.stat().st_mtime_ns == time for path, time in others.items())
+
+
+BAD = {
+    "missing folder": ["split", "{tmp}/nowhere"],
+    "empty folder": ["split", "{tmp}/empty"],
+    "no such model": ["generate", "no-such-model", "--prompt", "x"],
+    "ids outside the vocabulary": ["generate", "tiny-llama", "--prompt-ids", "3,999"],
+    "empty prompt": ["generate", "tiny-llama", "--prompt", " "],
+    "empty chat": ["generate", "tiny-llama", "--chat", ""],
+    "budget below one block": ["generate", "tiny-llama", "--prompt-ids", "3", "--ram", "5kB"],
+    "bits": ["split", "starter", "--bits", "4"],
+    "drafts": ["generate", "tiny-llama", "--prompt", "x", "--draft", "lookup"],
+    "temperature": ["generate", "tiny-llama", "--prompt", "x", "--temperature", "9"],
+    "a text file": ["split", "{tmp}/notes.txt"],
+    "verify what is not there": ["verify", "nothing"],
+    "remove what is not there": ["remove", "nothing"],
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gives_one_sentence_and_exit_code_one_without_torch(
+    case: str, data_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "notes.txt").write_text("just some notes", encoding="utf-8")
+    arguments = [part.replace("{tmp}", str(tmp_path)) for part in BAD[case]] + ["--data-dir", str(data_dir)]
+    program = (
+        "import sys; from engine.command_line.main import main; code = main(sys.argv[1:]); "
+        "heavy = {'torch', 'transformers'} & set(sys.modules); sys.exit(f'imported {heavy}' if heavy else code)"
+    )
+    before = sorted(data_dir.rglob("*"))
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("strata-engine: ")
+    assert done.stdout == ""
+    assert [path for path in sorted(data_dir.rglob("*")) if ".locks" not in str(path)] == [
+        path for path in before if ".locks" not in str(path)
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["dance"], ["generate", "x"], ["plan", "starter", "--ram", "much"], ["bench", "x", "--passes", "0"]],
+)
+def test_wrong_usage_exits_with_two(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+
+
+def test_a_model_without_a_chat_template_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = make_checkpoint("llama", tmp_path / "plain")
+    where = ["--data-dir", str(tmp_path / "data")]
+    assert main(["split", str(checkpoint), *where]) == 0
+    assert main(["generate", "plain", "--chat", "Hello", *where]) == 1
+    assert "--prompt" in capsys.readouterr().err
+
+
+def test_a_read_only_target_is_said_before_anything_is_read(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way", encoding="utf-8")
+    assert main(["split", str(checkpoint), "--to", str(blocked / "models")]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_interrupting_an_answer_exits_with_130_and_keeps_the_events_whole(data_dir: Path) -> None:
+    command = [sys.executable, "-m", "engine", "generate", "tiny-llama", "--prompt-ids", "3", "--json"]
+    command += ["--max-new-tokens", "200", "--data-dir", str(data_dir)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ}) as process:
+        assert process.stdout is not None
+        seen: list[dict[str, object]] = []
+        for line in process.stdout:
+            seen.append(json.loads(line))
+            if seen[-1]["event"] == "TokenArrived" and len(seen) > 3:
+                process.send_signal(signal.SIGINT)
+                break
+        seen += [json.loads(line) for line in process.stdout]
+        assert process.wait(30) == 130
+    assert seen[-1]["event"] == "Finished"
+    assert seen[-1]["outcome"] == "cancelled"

@@ -1,0 +1,310 @@
+"""The conversation store: the tree of versions, answers in the making, drafts, deleting, damage."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.conversations.exchange import Headings, export_json, export_markdown, import_json
+from app.conversations.records import AnswerState, Attachment, Draft, StoreError
+from app.conversations.store import KEPT_AFTER_DELETE_S, ConversationStore
+from engine.api import Message, SamplingOptions
+from engine.events import BytesMoved, GenerationResult, StopReason
+
+SAMPLES = Path(__file__).parents[2] / "data"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ConversationStore]:
+    opened = ConversationStore(tmp_path / "conversations.db")
+    yield opened
+    opened.close()
+
+
+def generation_result(text: str, *, stop_reason: StopReason = StopReason.STOP_TOKEN) -> GenerationResult:
+    return GenerationResult(text, (1, 2, 3), stop_reason, 10, 0, 0.5, 0.1, 1.0, BytesMoved(0, 0, 0))
+
+
+def ask(store: ConversationStore, conversation_id: int, text: str, parent_id: int | None = None) -> tuple[int, int]:
+    question = store.add_message(conversation_id, "user", text, parent_id=parent_id)
+    answer = store.add_message(conversation_id, "assistant", parent_id=question.id, state=AnswerState.WAITING)
+    return question.id, answer.id
+
+
+def test_messages_come_back_in_the_order_they_were_written(store: ConversationStore) -> None:
+    chat = store.add_conversation("Trees")
+    _, answer_id = ask(store, chat.id, "Name a tree")
+    store.finish_answer(answer_id, generation_result("Oak"))
+    ask(store, chat.id, "Another", parent_id=answer_id)
+    assert [each.text for each in store.messages(chat.id)] == ["Name a tree", "Oak", "Another", ""]
+
+
+def test_a_regenerated_answer_is_a_sibling_and_nothing_is_lost(store: ConversationStore) -> None:
+    chat = store.add_conversation()
+    question_id, first = ask(store, chat.id, "Name a tree")
+    store.finish_answer(first, generation_result("Oak"))
+    follow_up, _ = ask(store, chat.id, "Why?", parent_id=first)
+    second = store.add_message(chat.id, "assistant", "Elm", parent_id=question_id).id
+    assert [(each.text, each.version, each.versions) for each in store.messages(chat.id)] == [
+        ("Name a tree", 1, 1),
+        ("Elm", 2, 2),
+    ]
+    store.activate(first)
+    assert [each.id for each in store.messages(chat.id)][:3] == [question_id, first, follow_up]
+    assert store.versions(first) == [first, second]
+
+
+def test_tokens_survive_reopening_and_the_answer_can_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    store = ConversationStore(path)
+    chat = store.add_conversation(model="tiny", system_prompt="Be brief.", sampling=SamplingOptions(seed=3))
+    _, answer_id = ask(store, chat.id, "Count")
+    store.begin_answer(answer_id)
+    store.append_tokens(answer_id, [5, 6], "one ")
+    store.append_tokens(answer_id, [7], "two")
+    # No close: the program was killed.
+    again = ConversationStore(path)
+    (unfinished,) = again.unfinished_answers()
+    assert unfinished.token_ids == (5, 6, 7)
+    assert unfinished.text == "one two"
+    assert unfinished.state is AnswerState.RUNNING
+    assert unfinished.model == "tiny"
+    assert unfinished.sampling == SamplingOptions(seed=3)
+    assert unfinished.messages == (Message("system", "Be brief."), Message("user", "Count"))
+    assert again.messages(chat.id)[-1].text == "one two"
+    again.finish_answer(answer_id, generation_result("one two three"))
+    assert again.unfinished_answers() == []
+    assert again.messages(chat.id)[-1].text == "one two three"
+    again.close()
+    store.close()
+
+
+def test_the_one_being_answered_goes_on_before_those_that_wait(store: ConversationStore) -> None:
+    chat = store.add_conversation()
+    _, waiting = ask(store, chat.id, "first")
+    _, running = ask(store, store.add_conversation().id, "second")
+    store.begin_answer(running)
+    assert [each.message_id for each in store.unfinished_answers()] == [running, waiting]
+
+
+def test_a_failed_answer_keeps_its_words_and_says_why(store: ConversationStore) -> None:
+    chat = store.add_conversation()
+    _, answer_id = ask(store, chat.id, "Count")
+    store.append_tokens(answer_id, [5], "one")
+    store.fail_answer(answer_id, "The disk is full.")
+    message = store.messages(chat.id)[-1]
+    assert (message.text, message.state, message.error) == ("one", AnswerState.FAILED, "The disk is full.")
+
+
+def test_a_cancelled_result_leaves_a_stopped_answer(store: ConversationStore) -> None:
+    chat = store.add_conversation()
+    _, answer_id = ask(store, chat.id, "Count")
+    store.finish_answer(answer_id, generation_result("one", stop_reason=StopReason.CANCELLED))
+    assert store.messages(chat.id)[-1].state is AnswerState.STOPPED
+
+
+def test_thinking_is_timed_even_when_its_end_mark_arrives_in_pieces(tmp_path: Path) -> None:
+    clock = [100.0]
+    store = ConversationStore(tmp_path / "c.db", now=lambda: clock[0])
+    chat = store.add_conversation()
+    _, answer_id = ask(store, chat.id, "Think")
+    store.begin_answer(answer_id)
+    for text in ("<think>", "hm", "</th", "ink", ">", " Yes"):
+        clock[0] += 2
+        store.append_tokens(answer_id, [1], text)
+    message = store.message(answer_id)
+    assert message is not None
+    assert message.thinking_s == 10
+    store.close()
+
+
+def test_the_prompt_leaves_out_old_thinking_empty_answers_and_what_precedes_the_context(
+    store: ConversationStore,
+) -> None:
+    chat = store.add_conversation()
+    _, answer = ask(store, chat.id, "Old")
+    store.finish_answer(answer, generation_result("Old answer"))
+    second = store.add_message(chat.id, "user", "Look", parent_id=answer, attachments=[Attachment("a.txt", "A```B")])
+    thought = store.add_message(chat.id, "assistant", "<think>hm</think>\n\nSeen", parent_id=second.id)
+    _, empty = ask(store, chat.id, "Unanswered", parent_id=thought.id)
+    store.fail_answer(empty, "no")
+    _, last = ask(store, chat.id, "New", parent_id=empty)
+    store.set_context_start(chat.id, second.id)
+    unfinished = store.unfinished_answer(last)
+    assert unfinished is not None
+    assert unfinished.messages == (
+        Message("user", "File “a.txt”:\n````\nA```B\n````\n\nLook"),
+        Message("assistant", "Seen"),
+        Message("user", "New"),
+    )
+
+
+def test_drafts_are_kept_with_their_files(store: ConversationStore) -> None:
+    chat = store.add_conversation()
+    draft = Draft("half a thou", (Attachment("notes.md", "# Notes"),))
+    store.save_draft(chat.id, draft)
+    assert store.draft(chat.id) == draft
+
+
+def test_a_deleted_conversation_comes_back_and_is_erased_after_thirty_days(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    clock = [0.0]
+    store = ConversationStore(path, now=lambda: clock[0])
+    kept, lost = store.add_conversation("kept"), store.add_conversation("lost")
+    ask(store, lost.id, "words")
+    store.delete_conversation(kept.id)
+    store.restore_conversation(kept.id)
+    store.delete_conversation(lost.id)
+    assert [each.title for each in store.conversations()] == ["kept"]
+    assert store.search("words") == []
+    store.close()
+    clock[0] = KEPT_AFTER_DELETE_S + 1
+    later = ConversationStore(path, now=lambda: clock[0])
+    later.restore_conversation(lost.id)
+    assert [each.title for each in later.conversations()] == ["kept"]
+    later.close()
+
+
+def test_deleting_a_version_shows_its_neighbour_and_undo_shows_it_again(store: ConversationStore) -> None:
+    chat = store.add_conversation()
+    question, first = ask(store, chat.id, "q")
+    store.finish_answer(first, generation_result("one"))
+    second = store.add_message(chat.id, "assistant", "two", parent_id=question)
+    store.delete_message(second.id)
+    assert [each.text for each in store.messages(chat.id)] == ["q", "one"]
+    store.restore_message(second.id)
+    assert [each.text for each in store.messages(chat.id)] == ["q", "two"]
+
+
+def test_search_finds_words_in_any_script_and_any_length(store: ConversationStore) -> None:
+    trees = store.add_conversation("About trees")
+    ask(store, trees.id, "Why is the Ginkgo yellow in autumn?")
+    chinese = store.add_conversation("旅行")
+    ask(store, chinese.id, "我想去云南大理旅行，请给我一个计划。")
+    assert [each.conversation_id for each in store.search("ginkgo")] == [trees.id]
+    assert [each.conversation_id for each in store.search("大理")] == [chinese.id]
+    assert [each.conversation_id for each in store.search("云南大理")] == [chinese.id]
+    assert [each.conversation_id for each in store.search("about t")] == [trees.id]
+    assert store.search('100% "quoted') == []
+    assert "Ginkgo" in store.search("GINKGO")[0].excerpt
+
+
+def test_a_bad_field_falls_back_and_hides_nothing(store: ConversationStore, tmp_path: Path) -> None:
+    chat = store.add_conversation("good")
+    ask(store, chat.id, "still here")
+    raw = sqlite3.connect(tmp_path / "conversations.db")
+    raw.execute("UPDATE conversations SET sampling = 'not json', updated_at = 'never'")
+    raw.execute(
+        "UPDATE messages SET figures = '[', attachments = '{', text = CAST(x'ff41' AS TEXT) WHERE role = 'user'"
+    )
+    raw.commit()
+    raw.close()
+    assert store.conversations()[0].sampling == SamplingOptions()
+    assert store.messages(chat.id)[0].text == "\ufffdA"
+    assert len(store.messages(chat.id)) == 2
+
+
+def test_a_title_the_user_gave_is_not_replaced(store: ConversationStore) -> None:
+    chat = store.add_conversation()
+    store.rename_conversation(chat.id, "automatic", by_user=False)
+    store.rename_conversation(chat.id, "mine")
+    store.rename_conversation(chat.id, "automatic again", by_user=False)
+    assert store.conversations()[0].title == "mine"
+
+
+def test_a_folder_that_goes_leaves_its_conversations(store: ConversationStore) -> None:
+    chat = store.add_conversation()
+    folder = store.add_folder("Work")
+    store.set_folder(chat.id, folder.id)
+    store.remove_folder(folder.id)
+    assert store.conversations()[0].folder_id is None
+
+
+def test_presets_are_replaced_by_name(store: ConversationStore) -> None:
+    store.save_preset("Terse", "Be brief.", SamplingOptions(temperature=0.2))
+    store.save_preset("Terse", "Be very brief.", SamplingOptions(temperature=0.1))
+    (preset,) = store.presets()
+    assert (preset.system_prompt, preset.sampling.temperature) == ("Be very brief.", 0.1)
+
+
+def test_an_export_imports_as_the_same_conversation(store: ConversationStore) -> None:
+    chat = store.add_conversation("Trees", model="tiny", system_prompt="Be brief.", sampling=SamplingOptions(top_k=5))
+    question, first = ask(store, chat.id, "q")
+    store.finish_answer(first, generation_result("one"))
+    store.add_message(chat.id, "assistant", "two", parent_id=question)
+    store.activate(first)
+    (copy,) = import_json(store, export_json(store, [chat.id]))
+    imported = store.conversation(copy)
+    assert imported is not None
+    assert (imported.title, imported.model, imported.system_prompt) == ("Trees", "tiny", "Be brief.")
+    assert imported.sampling == SamplingOptions(top_k=5)
+    assert [(m.text, m.version, m.versions) for m in store.messages(copy)] == [("q", 1, 1), ("one", 1, 2)]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": "other"}', '{"format": "strata-conversations"}'])
+def test_a_file_that_is_no_export_is_refused_with_a_sentence(store: ConversationStore, text: str) -> None:
+    with pytest.raises(StoreError):
+        import_json(store, text)
+    assert store.conversations() == []
+
+
+def test_markdown_has_the_words_without_the_thinking(store: ConversationStore) -> None:
+    chat = store.add_conversation("Trees")
+    question = store.add_message(chat.id, "user", "q", parent_id=None)
+    store.add_message(chat.id, "assistant", "<think>hm</think>\n\n**Oak**", parent_id=question.id, model="tiny")
+    assert export_markdown(store, chat.id, Headings()) == "# Trees\n\n## You\n\nq\n\n## tiny\n\n**Oak**\n"
+
+
+def test_a_file_from_a_newer_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    raw = sqlite3.connect(path)
+    raw.execute("PRAGMA user_version = 999")
+    raw.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="newer"):
+        ConversationStore(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", ["garbage", "torn"])
+def test_a_damaged_file_is_set_aside_and_what_can_be_read_is_kept(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "conversations.db"
+    store = ConversationStore(path)
+    for index in range(50):
+        ask(store, store.add_conversation(f"chat {index}").id, "words " * 200)
+    store.close()
+    data = bytearray(path.read_bytes())
+    if damage == "garbage":
+        data[:] = b"not a database at all" * 100
+    else:
+        middle = len(data) // 8192 * 4096
+        data[middle : middle + 8192] = b"\xa5" * 8192
+    path.write_bytes(data)
+    rescued = ConversationStore(path)
+    assert rescued.rescued_from is not None
+    assert rescued.rescued_from.exists()
+    if damage == "torn":
+        assert len(rescued.conversations()) > 10
+    rescued.add_conversation("works")
+    rescued.close()
+
+
+@pytest.mark.parametrize("version", [1])
+def test_every_schema_that_shipped_still_opens(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "conversations.db"
+    shutil.copy(SAMPLES / f"conversations-v{version}.db", path)
+    store = ConversationStore(path)
+    assert store.rescued_from is None
+    trees, travel = sorted(store.conversations(), key=lambda each: each.id)
+    assert (trees.title, trees.model, trees.is_pinned) == ("Trees", "tiny", True)
+    assert trees.sampling == SamplingOptions(temperature=0.5, seed=7)
+    assert [(m.text, m.version, m.versions) for m in store.messages(trees.id)] == [("Name a tree", 1, 1), ("Elm", 2, 2)]
+    assert store.draft(travel.id) == Draft("还没写完", (Attachment("路线.txt", "昆明 大理 丽江"),))
+    assert store.unfinished_answers()[0].token_ids == (11, 12)
+    assert [each.conversation_id for each in store.search("云南")] == [travel.id]
+    assert store.presets()[0].name == "Terse"
+    store.close()

@@ -1,0 +1,112 @@
+"""Predictions from the catalogue agree with the engine's own planner, and say what is missing where nothing fits."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.catalogue import CatalogueEntry, find_entry, read_catalogue
+from app.estimates import Estimate, ModelShape, Pace, Shortage, estimate, pace_of, shape_of, shape_of_split
+from engine.api import DeviceReport, MachineReport
+from engine.streaming.budgets import FreeMemory, plan_budgets
+from engine.streaming.residency import BlockSize, Role, Speeds, plan_residency
+
+GB = 10**9
+CATALOGUE = read_catalogue()
+
+
+def machine(free: float, *, disk: float = 1.9 * GB, card: float | None = None) -> MachineReport:
+    devices = (DeviceReport("cuda", "A card", round(card * 1.1), round(card)),) if card else ()
+    return MachineReport(
+        system="Linux",
+        processor="A processor",
+        cores=8,
+        memory_total_bytes=round(free * 1.3),
+        memory_free_bytes=round(free),
+        disk_total_bytes=1000 * GB,
+        disk_free_bytes=500 * GB,
+        disk_bytes_per_second=disk,
+        compute_bytes_per_second=25 * GB,
+        devices=devices,
+    )
+
+
+def entry(repo: str) -> CatalogueEntry:
+    found = find_entry(CATALOGUE, repo)
+    assert found is not None
+    return found
+
+
+def blocks_of(shape: ModelShape) -> list[BlockSize]:
+    layers = [BlockSize(f"layer-{i}", Role.ONCE, round(shape.layer_bytes), is_layer=True) for i in range(shape.layers)]
+    lookup = [BlockSize("embed", Role.LOOKUP, round(shape.lookup_bytes))] if shape.lookup_bytes else []
+    return [*lookup, *layers, BlockSize("head", Role.ONCE, round(shape.head_bytes))]
+
+
+@pytest.mark.parametrize("repo", ["Qwen/Qwen3-8B", "Qwen/Qwen2.5-32B-Instruct", "meta-llama/Llama-3.3-70B-Instruct"])
+@pytest.mark.parametrize("free", [8 * GB, 12 * GB, 24 * GB])
+def test_a_prediction_without_a_card_agrees_with_the_engines_planner(repo: str, free: int) -> None:
+    shape, here = shape_of(entry(repo)), machine(free)
+    budgets = plan_budgets(FreeMemory(free, None), vram=None, ram=None, cache_bytes=round(shape.cache_bytes))
+    plan = plan_residency(blocks_of(shape), budgets, is_unified=True)
+    expected = plan.predict_pass_s(Speeds(here.disk_bytes_per_second, here.compute_bytes_per_second))
+    found = estimate(shape, here)
+    assert isinstance(found, Estimate)
+    assert found.s_per_token == pytest.approx(expected, rel=0.05)
+    assert found.streamed_bytes == pytest.approx(plan.streamed_bytes, rel=0.05)
+
+
+@pytest.mark.parametrize("repo", ["Qwen/Qwen2.5-32B-Instruct", "meta-llama/Llama-3.3-70B-Instruct"])
+def test_with_a_card_what_neither_memory_holds_is_read_from_the_disk(repo: str) -> None:
+    shape, here = shape_of(entry(repo)), machine(16 * GB, card=11 * GB)
+    budgets = plan_budgets(FreeMemory(16 * GB, 11 * GB), vram=None, ram=None, cache_bytes=round(shape.cache_bytes))
+    plan = plan_residency(blocks_of(shape), budgets, is_unified=False)
+    found = estimate(shape, here)
+    assert isinstance(found, Estimate)
+    assert found.streamed_bytes == pytest.approx(plan.streamed_bytes, rel=0.05)
+
+
+def test_what_fits_into_memory_reads_nothing_from_the_disk() -> None:
+    found = estimate(shape_of(entry("Qwen/Qwen3-0.6B")), machine(16 * GB))
+    assert isinstance(found, Estimate)
+    assert found.streamed_bytes == 0
+    assert found.memory_bytes > entry("Qwen/Qwen3-0.6B").loaded_bytes
+
+
+def test_where_not_even_one_block_fits_both_numbers_are_given() -> None:
+    found = estimate(shape_of(entry("meta-llama/Llama-3.1-405B-Instruct")), machine(6 * GB))
+    assert isinstance(found, Shortage)
+    assert found.need > found.have > 0
+
+
+def test_a_model_the_catalogue_does_not_know_is_judged_by_its_size() -> None:
+    small = estimate(shape_of_split(2 * GB), machine(16 * GB))
+    large = estimate(shape_of_split(40 * GB), machine(16 * GB))
+    assert isinstance(small, Estimate)
+    assert isinstance(large, Estimate)
+    assert small.streamed_bytes == 0
+    assert large.s_per_token > small.s_per_token
+
+
+def test_memory_never_exceeds_what_the_engine_would_allow() -> None:
+    here = machine(24 * GB)
+    for each in CATALOGUE:
+        found = estimate(shape_of(each), here)
+        if isinstance(found, Estimate):
+            assert found.memory_bytes <= here.memory_free_bytes
+
+
+@pytest.mark.parametrize(
+    ("s_per_token", "pace"),
+    [
+        (0.02, Pace.INSTANT),
+        (0.1, Pace.INSTANT),
+        (0.11, Pace.COMFORTABLE),
+        (1.0, Pace.COMFORTABLE),
+        (1.4, Pace.SLOW),
+        (12.0, Pace.SLOW),
+        (60.0, Pace.OVERNIGHT),
+        (400.0, Pace.DAYS),
+    ],
+)
+def test_a_pace_has_its_range(s_per_token: float, pace: Pace) -> None:
+    assert pace_of(s_per_token) is pace
