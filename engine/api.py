@@ -16,11 +16,16 @@ from engine.cancel import CancelToken as CancelToken
 from engine.events import Event
 from engine.generation.chat_format import Message as Message
 from engine.generation.sampling import SamplingOptions as SamplingOptions
+from engine.hub_access import HubAccess as HubAccess
+from engine.hub_access import SearchFilters as SearchFilters
+from engine.hub_access import SearchOrder as SearchOrder
 from engine.load_options import LoadOptions as LoadOptions
 from engine.reports import DeviceReport as DeviceReport
+from engine.reports import HubModel as HubModel
 from engine.reports import MachineReport as MachineReport
 from engine.reports import ModelInfo as ModelInfo
 from engine.reports import ModelPlan as ModelPlan
+from engine.store.disk_plan import DEFAULT_FLOOR_BYTES as DEFAULT_FLOOR_BYTES
 
 
 class Engine(Protocol):
@@ -41,6 +46,38 @@ class Engine(Protocol):
         """``JobProgress`` and ``Notice``, then ``Finished`` with a ``SplitResult``."""
         ...
 
+    def download(
+        self,
+        repo: str,
+        access: HubAccess,
+        *,
+        cancel: CancelToken,
+        target: Path | None = None,
+        keep_download: bool = False,
+        floor_bytes: int = DEFAULT_FLOOR_BYTES,
+    ) -> Iterator[Event]:
+        """``JobProgress`` of the download and of the split that goes with it, then ``Finished`` as from ``split``.
+
+        ``repo`` is ``owner/name`` or ``owner/name@revision``. Asked again, it goes on where it stopped. Raises
+        ``HubError``, ``AccessRefused`` with the page of the licence, ``DiskFull`` before a weight is fetched; below
+        ``floor_bytes`` of free space it pauses.
+        """
+        ...
+
+    def plan_download(
+        self, repo: str, access: HubAccess, options: LoadOptions, *, keep_download: bool = False
+    ) -> ModelPlan:
+        """As ``plan``, for a model on the hub: from its small files and the heads of its weights."""
+        ...
+
+    def search_models(
+        self, query: str, access: HubAccess, *, filters: SearchFilters | None = None, limit: int = 20
+    ) -> list[HubModel]: ...
+
+    def model_card(self, repo: str, access: HubAccess) -> str:
+        """Markdown, "" where there is none."""
+        ...
+
     def verify(self, model: str, *, repair: bool, cancel: CancelToken) -> Iterator[Event]:
         """``JobProgress``, then ``Finished`` with a ``VerifyResult``; ``DamagedFile`` where damage is left."""
         ...
@@ -58,16 +95,22 @@ class Engine(Protocol):
         cancel: CancelToken,
         *,
         so_far: Sequence[int] = (),
+        thinking: bool | None = None,
     ) -> Iterator[Event]:
         """``LayerProgress`` and ``TokenArrived``, then ``Finished`` with a ``GenerationResult``.
 
         ``messages`` are the whole conversation, ending with the user's; what the cache holds of it is reused.
         ``so_far`` are the token ids of an interrupted answer: it goes on after them, and the result's text and
-        ids include them.
+        ids include them. ``thinking`` sets the template's switch where it has one, None leaves it as it is.
         """
         ...
 
-    def count_tokens(self, messages: Sequence[Message]) -> int: ...
+    def count_tokens(self, messages: Sequence[Message], *, folder: Path | None = None) -> int:
+        """Tokens of a conversation that ends with a question, for the model in ``folder``, else the loaded one.
+
+        Needs no loaded model where ``folder`` is given, and may be called while another thread answers.
+        """
+        ...
 
     def unload(self) -> None: ...
 

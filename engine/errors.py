@@ -38,6 +38,10 @@ class InvalidRequest(EngineError):
     """The request itself is malformed: an empty prompt, an id outside the vocabulary, a bad option."""
 
 
+class NotLoaded(InvalidRequest):
+    """No model is loaded: none was, or it has been freed since."""
+
+
 class SourceError(EngineError):
     """What was given as a model is not one: missing, empty, an adapter, a web page saved as a shard."""
 
@@ -119,7 +123,7 @@ class HubUnreachable(HubError):
 
 
 class HubBusy(HubError):
-    """The hub answers, but not now (429, 5xx). ``retry_after_s`` is what it asked to wait, None where it did not say."""
+    """The hub answers, but not now (429, 5xx). ``retry_after_s`` is what it asked to wait, None if it said nothing."""
 
     def __init__(
         self, message: str, next_step: str = "", *, retry_after_s: float | None = None, detail: str = ""

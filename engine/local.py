@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cancel import Cancelled, CancelToken
-from engine.errors import InvalidRequest, ModelNotFound
+from engine.errors import ModelNotFound, NotLoaded, UnsupportedModel
 from engine.events import Event, Finished, Outcome, SplitResult
 from engine.generation.context_size import context_limit
+from engine.hub_access import HubAccess, SearchFilters
 from engine.lane import Emit, Lane
 from engine.load_options import LoadOptions
-from engine.reports import MachineReport, ModelInfo, ModelPlan
+from engine.reports import HubModel, MachineReport, ModelInfo, ModelPlan
 from engine.request_checks import read_chat_template
+from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.manifest import MANIFEST_NAME, read_manifest
 from engine.store.model_config import read_config
 from engine.store.model_store import ModelState, ModelStore, StoredModel
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedTokenizerBase
 
-    from engine.generation.chat_format import Message
+    from engine.generation.chat_format import ChatFormat, Message
     from engine.generation.sampling import SamplingOptions
     from engine.generation.session import Session
     from engine.streaming.loaded_model import LoadedModel
@@ -48,6 +50,7 @@ class LocalEngine:
         self._loaded: LoadedModel | None = None
         self._session: Session | None = None
         self._options = LoadOptions()
+        self._counter: tuple[Path, ChatFormat] | None = None
 
     def __enter__(self) -> LocalEngine:
         return self
@@ -72,6 +75,28 @@ class LocalEngine:
 
         return plan_model(source, self.store, options, delete_original=delete_original)
 
+    def plan_download(
+        self, repo: str, access: HubAccess, options: LoadOptions, *, keep_download: bool = False
+    ) -> ModelPlan:
+        """What a model on the hub would cost here, from less than a thousandth of its bytes."""
+        from engine.planning import plan_hub_model
+
+        return plan_hub_model(repo, access, self.store, options, keep_download=keep_download)
+
+    def search_models(
+        self, query: str, access: HubAccess, *, filters: SearchFilters | None = None, limit: int = 20
+    ) -> list[HubModel]:
+        """Raises ``HubError``."""
+        from engine.store.hub import HubClient
+
+        return HubClient(access).search(query, filters or SearchFilters(), limit)
+
+    def model_card(self, repo: str, access: HubAccess) -> str:
+        """Raises ``HubError``."""
+        from engine.store.hub import HubClient
+
+        return HubClient(access).model_card(repo)
+
     def verify(self, model: str, *, repair: bool, cancel: CancelToken) -> Iterator[Event]:
         """Reads every file of a model back; ``repair`` cuts damaged ones again. Raises ``DamagedFile``."""
         return verify(self.store.resolve(model), repair=repair, store=self.store, cancel=cancel)
@@ -89,12 +114,28 @@ class LocalEngine:
     ) -> Iterator[Event]:
         """Cuts a source into the store, or says at once that it is there. Resumes what was begun."""
         store = ModelStore(self.store.data_dir, models_folder=target) if target else self.store
-        opened = open_source(source)
-        with store.lock(store.folder_for(opened.record)):
-            pass  # says that a folder is read-only, or a model busy, before torch is imported
         from engine.store.splitter import split_source
 
+        opened = open_source(source, store)
+
         return split_source(opened, store, delete_original=delete_original, cancel=cancel)
+
+    def download(
+        self,
+        repo: str,
+        access: HubAccess,
+        *,
+        cancel: CancelToken,
+        target: Path | None = None,
+        keep_download: bool = False,
+        floor_bytes: int = DEFAULT_FLOOR_BYTES,
+    ) -> Iterator[Event]:
+        """Fetches a model from the hub and cuts it while it arrives. Resumes what was begun."""
+        from engine.store.download import DownloadOptions, download_model
+
+        store = ModelStore(self.store.data_dir, models_folder=target) if target else self.store
+        options = DownloadOptions(keeps_download=keep_download, floor_bytes=floor_bytes)
+        return download_model(repo, store, access, cancel=cancel, options=options)
 
     def prepare(self, model: str, cancel: CancelToken) -> Iterator[Event]:
         """Makes sure ``model`` is cut: a name of the store as it is, any other source is split first.
@@ -120,14 +161,17 @@ class LocalEngine:
         cancel: CancelToken,
         *,
         so_far: Sequence[int] = (),
+        thinking: bool | None = None,
     ) -> Iterator[Event]:
         """The next message of a conversation with the loaded model; the cache of the last turn is reused.
 
-        ``so_far`` are the token ids of an interrupted answer, which goes on after them.
+        ``so_far`` are the token ids of an interrupted answer, which goes on after them. ``thinking`` sets the
+        template's switch, where it has one.
         """
         session = self._require_session()
         return self._lane.events(
-            lambda emit: session.answer(messages, options, so_far=so_far, emit=emit, cancel=cancel), cancel
+            lambda emit: session.answer(messages, options, so_far=so_far, thinking=thinking, emit=emit, cancel=cancel),
+            cancel,
         )
 
     def complete(self, prompt: str | Sequence[int], options: SamplingOptions, cancel: CancelToken) -> Iterator[Event]:
@@ -148,9 +192,17 @@ class LocalEngine:
             pass
         return found[0]
 
-    def count_tokens(self, messages: Sequence[Message]) -> int:
-        """Tokens the loaded model's template makes of a conversation that ends with a question."""
-        return self._require_session().count_tokens(messages)
+    def count_tokens(self, messages: Sequence[Message], *, folder: Path | None = None) -> int:
+        """Tokens the template of the model in ``folder``, else of the loaded one, makes of a conversation.
+
+        Has a tokenizer of its own, so that it may be asked from another thread while an answer is computed.
+        """
+        if folder is None:
+            self._require_session()
+            folder = self._loaded.folder if self._loaded else Path()
+        if self._counter is None or self._counter[0] != folder:
+            self._counter = folder, _open_counter(folder)
+        return len(self._counter[1].prompt_ids(messages))
 
     def new_conversation(self) -> None:
         """Forgets the cache of the last one; the model stays loaded."""
@@ -202,7 +254,7 @@ class LocalEngine:
 
     def _require_session(self) -> Session:
         if self._session is None:
-            raise InvalidRequest("No model is loaded.", "Load one first.")
+            raise NotLoaded("No model is loaded.", "Load one first.")
         return self._session
 
 
@@ -210,6 +262,15 @@ def _open_session(loaded: LoadedModel, options: LoadOptions) -> Session:
     from engine.generation.session import Session
 
     return Session(loaded, _read_tokenizer(loaded.folder), context=options.context)
+
+
+def _open_counter(folder: Path) -> ChatFormat:
+    from engine.generation.chat_format import ChatFormat
+
+    tokenizer = _read_tokenizer(folder)
+    if tokenizer is None:
+        raise UnsupportedModel("This model has no tokenizer that can be read, so its tokens cannot be counted.")
+    return ChatFormat(tokenizer)
 
 
 def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase | None:

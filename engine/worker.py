@@ -55,12 +55,17 @@ class _Method:
 METHODS: Mapping[str, _Method] = {
     "load": _Method("compute", is_long=True, needs_torch=True),
     "answer": _Method("compute", is_long=True),
-    "count_tokens": _Method("compute"),
     "unload": _Method("compute"),
+    "count_tokens": _Method("counts", needs_torch=True),
     "split": _Method("jobs", is_long=True, needs_torch=True),
     "verify": _Method("jobs", is_long=True, needs_torch=True),
+    "download": _Method("jobs", is_long=True, needs_torch=True),
     "plan": _Method("surveys", needs_torch=True),
+    "plan_download": _Method("surveys", needs_torch=True),
     "probe": _Method("surveys", needs_torch=True),
+    # A server may be slow to answer, and nothing here waits for it.
+    "search_models": _Method("hub"),
+    "model_card": _Method("hub"),
     "list_models": _Method("quick"),
     "remove": _Method("quick"),
 }

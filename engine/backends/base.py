@@ -70,8 +70,12 @@ class Backend(Protocol):
         """What was computed up to here has to end before the slot may be overwritten."""
         ...
 
-    def before_pass(self) -> None:
-        """Between passes: the place to adapt to what else the machine is doing."""
+    def before_decoding_pass(self) -> None:
+        """The place to adapt to what else the machine is doing."""
+        ...
+
+    def after_decoding_pass(self, elapsed_s: float) -> None:
+        """What the pass took."""
         ...
 
     def synchronize(self) -> None:

@@ -97,7 +97,9 @@ class SimulatedBackend:
         slot.tensor.fill_(_POISON)
         slot.copied = None
 
-    def before_pass(self) -> None: ...
+    def before_decoding_pass(self) -> None: ...
+
+    def after_decoding_pass(self, elapsed_s: float) -> None: ...
 
     def synchronize(self) -> None:
         fence = _Fence()

@@ -13,7 +13,7 @@ import psutil
 import torch
 
 from engine.backends.base import Backend, DeviceSlot, HostBuffer, MemoryFigures
-from engine.backends.cpu_threads import ThreadChooser
+from engine.backends.cpu_threads import ThreadChooser, set_threads, thread_counts
 from engine.errors import DeviceUnavailable
 from engine.weights.direct_io import aligned_buffer, round_up
 
@@ -25,7 +25,7 @@ def open_backend(device: str = "auto") -> Backend:
     if device == "auto":
         device = next((name for name in ACCELERATORS if _is_available(name)), "cpu")
     if device == "cpu":
-        return CpuBackend(chooser=ThreadChooser())
+        return CpuBackend(chooser=ThreadChooser(thread_counts()))
     if device == "mlx":
         raise DeviceUnavailable(
             "The MLX backend is not part of this version.", "Use --device auto, which takes mps or the processor."
@@ -73,9 +73,14 @@ class CpuBackend:
 
     def end_use(self, slot: DeviceSlot) -> None: ...
 
-    def before_pass(self) -> None:
+    def before_decoding_pass(self) -> None:
         if self._chooser is not None:
-            self._chooser.choose_if_due()
+            set_threads(self._chooser.count_for_pass())
+
+    def after_decoding_pass(self, elapsed_s: float) -> None:
+        if self._chooser is not None:
+            self._chooser.learn(elapsed_s)
+            set_threads(self._chooser.best)
 
     def synchronize(self) -> None: ...
 
@@ -123,7 +128,9 @@ class AcceleratorBackend:
     def end_use(self, slot: DeviceSlot) -> None:
         slot.used.record(torch.accelerator.current_stream(self.device))
 
-    def before_pass(self) -> None: ...
+    def before_decoding_pass(self) -> None: ...
+
+    def after_decoding_pass(self, elapsed_s: float) -> None: ...
 
     def synchronize(self) -> None:
         torch.accelerator.synchronize(self.device)

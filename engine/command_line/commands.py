@@ -25,6 +25,7 @@ from engine.events import (
 )
 from engine.generation.chat_format import Message
 from engine.generation.sampling import SamplingOptions
+from engine.hub_access import HubAccess
 from engine.load_options import LoadOptions
 from engine.local import LocalEngine
 from engine.quantities import format_duration, format_size
@@ -86,10 +87,32 @@ def _plan(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -
     return EXIT_DONE
 
 
+def _download(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    from huggingface_hub import get_token
+
+    # HF_TOKEN, or the file the hub's own login leaves.
+    access = HubAccess(token=get_token(), endpoint=options.endpoint, proxy=options.proxy)
+    with LocalEngine(store) as engine:
+        events = engine.download(
+            options.repo,
+            access,
+            cancel=cancel,
+            target=options.to,
+            keep_download=options.keep_download,
+            floor_bytes=options.floor,
+        )
+        finished = _follow(events, options)
+    return _report_split(finished, options)
+
+
 def _split(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
     with LocalEngine(store) as engine:
         events = engine.split(options.source, delete_original=options.delete_original, cancel=cancel, target=options.to)
         finished = _follow(events, options)
+    return _report_split(finished, options)
+
+
+def _report_split(finished: Finished, options: argparse.Namespace) -> int:
     if isinstance(finished.result, SplitResult) and not options.json and finished.outcome is Outcome.DONE:
         result = finished.result
         rest = f", {format_size(result.bytes_deleted)} of originals deleted" if result.bytes_deleted else ""
@@ -309,6 +332,7 @@ def _print_json(fields: dict[str, Any]) -> None:
 _COMMANDS = {
     "probe": _probe,
     "plan": _plan,
+    "download": _download,
     "split": _split,
     "list": _list,
     "verify": _verify,

@@ -8,6 +8,8 @@ import time
 from engine.events import Event, JobProgress, Loaded, LoadProgress, Notice
 from engine.quantities import format_duration, format_size
 
+_OF_FILES = ("downloading", "waiting", "paused")
+
 
 class JobLine:
     """Redraws one line on standard error. Where that is no terminal, it prints a line every ten seconds."""
@@ -45,7 +47,7 @@ def describe_job(event: Event) -> str | None:
     if isinstance(event, JobProgress):
         parts = [
             event.phase,
-            f"block {event.block} of {event.blocks}",
+            f"{'file' if event.phase in _OF_FILES else 'block'} {event.block} of {event.blocks}",
             f"{format_size(event.bytes_done)} of {format_size(event.bytes_total)}",
         ]
         if event.bytes_per_second:

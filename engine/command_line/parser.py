@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from engine import __version__
 from engine.errors import InvalidRequest
+from engine.hub_access import DEFAULT_ENDPOINT
 from engine.quantities import parse_size
+from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -32,6 +35,16 @@ def build_parser() -> argparse.ArgumentParser:
     _add_bits(plan)
     _add_memory(plan)
     plan.add_argument("--delete-original", action="store_true", help="plan for removing shards as they are cut")
+    download = add("download", "Fetch a model from the hub and cut it while it arrives.")
+    download.add_argument("repo", metavar="REPO[@REV]", help="owner/name on the hub, with a branch, tag or commit")
+    endpoint = os.environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT
+    download.add_argument("--endpoint", metavar="URL", default=endpoint, help="the hub, or a mirror (HF_ENDPOINT)")
+    download.add_argument("--proxy", metavar="URL", help="a proxy (the system's own)")
+    download.add_argument("--to", type=Path, metavar="DIR", help="the folder of models to cut into")
+    download.add_argument("--keep-download", action="store_true", help="keep the hub's own files beside the cut model")
+    download.add_argument(
+        "--floor", type=_size, metavar="BYTES", default=DEFAULT_FLOOR_BYTES, help="free space that is left alone (2GB)"
+    )
     split = add("split", "Cut a model into blocks on the disk.")
     _add_source(split)
     _add_bits(split)

@@ -74,6 +74,7 @@ class Session:
         self._loaded = loaded
         self._tokenizer = tokenizer
         self._format = chat_format or (ChatFormat(tokenizer) if tokenizer is not None else None)
+        self._switched: dict[bool, ChatFormat] = {}
         self._runner = TorchRunner(loaded)
         self._cache = KvCache(loaded.model)
         self._cache.reset()
@@ -88,21 +89,22 @@ class Session:
         options: SamplingOptions,
         *,
         so_far: Sequence[int] = (),
+        thinking: bool | None = None,
         emit: Emit,
         cancel: CancelToken,
     ) -> Finished:
         """The assistant's next message, by the model's chat template. Only new tokens are computed.
 
-        ``so_far`` are token ids of an answer that was interrupted: it goes on after them. Raises
-        ``ContextOverflow`` before the pass, ``InvalidRequest``, ``UnsupportedModel`` without a template.
+        ``so_far`` are token ids of an answer that was interrupted: it goes on after them. ``thinking`` sets the
+        template's switch, where it has one. Raises ``ContextOverflow`` before the pass, ``InvalidRequest``,
+        ``UnsupportedModel`` without a template.
         """
-        if self._format is None:
-            raise _no_tokenizer()
+        chat_format = self._format_for(thinking)
         if self._previous is None:
-            prompt = self._format.encode_prompt(messages)
+            prompt = chat_format.encode_prompt(messages)
         else:
-            prompt = self._format.encode_next_prompt(*self._previous, messages)
-        stop = self._format.stop_token_ids(self._loaded.generation_config.to_dict())
+            prompt = chat_format.encode_next_prompt(*self._previous, messages)
+        stop = chat_format.stop_token_ids(self._loaded.generation_config.to_dict())
         token_ids = self.check_ids(so_far) if so_far else []
         try:
             return self._generate(prompt.ids, options, stop, token_ids, emit, cancel)
@@ -114,6 +116,15 @@ class Session:
         if self._format is None:
             raise _no_tokenizer()
         return len(self._format.prompt_ids(messages))
+
+    def _format_for(self, thinking: bool | None) -> ChatFormat:
+        if self._format is None:
+            raise _no_tokenizer()
+        if thinking is None or self._tokenizer is None:
+            return self._format
+        if thinking not in self._switched:
+            self._switched[thinking] = ChatFormat(self._tokenizer, {"enable_thinking": thinking})
+        return self._switched[thinking]
 
     def complete(
         self, prompt: str | Sequence[int], options: SamplingOptions, *, emit: Emit, cancel: CancelToken

@@ -144,13 +144,18 @@ class TorchRunner:
     @contextmanager
     def _pass(self, kind: PassKind, index: int, emit: Emit, cancel: CancelToken) -> Generator[None]:
         """One forward: nothing collects garbage inside it (a full collection costs 0.3 s with transformers loaded)."""
-        self._loaded.backend.before_pass()
+        backend, streamer = self._loaded.backend, self._loaded.streamer
+        is_decoding = kind is PassKind.DECODE
+        if is_decoding:
+            backend.before_decoding_pass()
         was_enabled = gc.isenabled()
         gc.disable()
         try:
-            with self._loaded.streamer.run_pass(kind, index, emit=emit, cancel=cancel):
+            with streamer.run_pass(kind, index, emit=emit, cancel=cancel):
                 yield
-                self._loaded.backend.synchronize()
+                backend.synchronize()
+            if is_decoding and streamer.last_pass_s is not None:
+                backend.after_decoding_pass(streamer.last_pass_s)
         finally:
             if was_enabled:
                 gc.enable()

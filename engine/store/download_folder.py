@@ -1,4 +1,4 @@
-"""A folder that weights are downloaded into: where it is, what it is of, what is still on its way. No torch, no network.
+"""A folder weights are downloaded into: where it is, what it is of, what is still on its way. No torch, no network.
 
 ``<owner>--<name>@<8 digits>/`` looks as the hub ships it; ``.download/`` inside holds the mark (which repository and
 commit it is) and the parts of files that are not whole yet. A file appears under its own name only when its digest
@@ -12,11 +12,14 @@ import os
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine.store.hub_cache import Snapshot
-from engine.store.model_store import ModelStore
 from engine.store.progress_journal import write_durably
 from engine.store.source import safe_name
+
+if TYPE_CHECKING:
+    from engine.store.model_store import ModelStore
 
 _STATE_FOLDER = ".download"
 _MARK_NAME = "repo.json"
@@ -35,6 +38,11 @@ class DownloadMark:
     @property
     def title(self) -> str:
         return f"{self.owner}/{self.name}"
+
+    @property
+    def command(self) -> str:
+        """What finishes it."""
+        return f"download {self.title}" + (f"@{self.asked}" if self.asked else "")
 
 
 class DownloadFolder:

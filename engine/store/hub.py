@@ -1,21 +1,23 @@
 """The hub through its own client: what a repository holds, small files, byte ranges, search, model cards. No torch.
 
 Every request goes through one session of the ``huggingface_hub`` library that has timeouts and the caller's proxy,
-and every failure comes out as one ``HubError``. Nothing is tried twice here: whoever waits decides that.
+and every failure comes out as one ``HubError``. What may pass is asked for again, as patiently as the caller wishes;
+an open ``stream`` is the caller's own to go on with.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Generator
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 from huggingface_hub import HfApi, ModelInfo, hf_hub_url, is_offline_mode, set_client_factory
-from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, RemoteEntryNotFoundError
 from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
 from engine import __version__
@@ -24,6 +26,7 @@ from engine.hub_access import HubAccess, SearchFilters
 from engine.reports import HubModel
 from engine.store.hub_errors import explain_network, explain_status, not_a_hub
 from engine.store.hub_search import describe_hit, search_arguments
+from engine.store.patience import BRIEF, Patience, try_patiently
 
 log = logging.getLogger(__name__)
 
@@ -74,8 +77,18 @@ class HubClient:
     The library keeps one session for a process; making a client with another proxy replaces it.
     """
 
-    def __init__(self, access: HubAccess, *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        access: HubAccess,
+        *,
+        timeout_s: float = TIMEOUT_S,
+        patience: Patience = BRIEF,
+        wait: Callable[[EngineError, float], None] | None = None,
+    ) -> None:
+        """``wait`` gets the error and the seconds until the next try, and may raise to give up."""
         self.access = access
+        self._patience = patience
+        self._wait = wait or (lambda _error, delay_s: time.sleep(delay_s))
         _use_session(access.proxy, timeout_s)
         self._api = HfApi(
             endpoint=access.endpoint.rstrip("/"),
@@ -91,9 +104,12 @@ class HubClient:
 
     def repository(self, repo: str, revision: str | None = None) -> HubRepo:
         """One request. Raises ``HubError``, ``InvalidRequest``."""
-        with self._explained(repo):
-            info = self._api.model_info(repo, revision=revision, files_metadata=True)
-            return _describe_repo(info)
+
+        def ask() -> HubRepo:
+            with self._explained(repo):
+                return _describe_repo(self._api.model_info(repo, revision=revision, files_metadata=True))
+
+        return try_patiently(ask, self._patience, self._wait)
 
     def read_small(self, repo: HubRepo, file: HubFile) -> bytes:
         """A whole small file. Raises ``HubError``."""
@@ -103,6 +119,9 @@ class HubClient:
 
     def read_range(self, repo: HubRepo, file: HubFile, start: int, end: int) -> bytes:
         """Bytes ``start`` to ``end`` (exclusive). Raises ``HubError``."""
+        return try_patiently(lambda: self._read_range(repo, file, start, end), self._patience, self._wait)
+
+    def _read_range(self, repo: HubRepo, file: HubFile, start: int, end: int) -> bytes:
         parts: list[bytes] = []
         with self.stream(repo, file, start, end) as (first, response), self._explained(repo.title):
             if first > start:
@@ -120,9 +139,7 @@ class HubClient:
         return data
 
     @contextmanager
-    def stream(
-        self, repo: HubRepo, file: HubFile, start: int, end: int
-    ) -> Generator[tuple[int, httpx2.Response]]:
+    def stream(self, repo: HubRepo, file: HubFile, start: int, end: int) -> Generator[tuple[int, httpx2.Response]]:
         """An open answer for a range, and the byte it starts at: ``start``, or 0 where ranges are not known.
 
         Reading it may raise ``httpx2`` errors. Raises ``HubError``.
@@ -144,22 +161,28 @@ class HubClient:
 
     def search(self, query: str, filters: SearchFilters, limit: int) -> list[HubModel]:
         """Raises ``HubError``."""
-        with self._explained(""):
-            hits = self._api.list_models(**search_arguments(query, filters, limit))
-            return [describe_hit(hit, self._api.endpoint) for hit in hits]
+
+        def ask() -> list[HubModel]:
+            with self._explained(""):
+                hits = self._api.list_models(**search_arguments(query, filters, limit))
+                return [describe_hit(hit, self._api.endpoint) for hit in hits]
+
+        return try_patiently(ask, self._patience, self._wait)
 
     def model_card(self, repo: str) -> str:
         """The page a repository introduces itself with, as Markdown without its head; "" where it has none."""
         try:
-            with self._explained(repo):
-                url = hf_hub_url(repo, "README.md", endpoint=self._api.endpoint)
-                response = get_session().get(url, headers=self._headers)
-                hf_raise_for_status(response)
+            content = try_patiently(lambda: self._read_card(repo), self._patience, self._wait)
         except NotOnHub as error:
-            if isinstance(error.__cause__, HfHubHTTPError) and error.__cause__.response.status_code == 404:
+            if isinstance(error.__cause__, RemoteEntryNotFoundError):
                 return ""
             raise
-        return _without_head(response.content[:_CARD_BYTES].decode("utf-8", errors="replace"))
+        return _without_head(content[:_CARD_BYTES].decode("utf-8", errors="replace"))
+
+    def _read_card(self, repo: str) -> bytes:
+        with self._explained(repo):
+            url = hf_hub_url(repo, "README.md", endpoint=self._api.endpoint)
+            return get_session().get(url, headers=self._headers).content
 
     @contextmanager
     def _explained(self, repo: str) -> Generator[None]:

@@ -94,10 +94,14 @@ def explain_status(error: HfHubHTTPError, access: HubAccess, repo: str = "") -> 
         )
     if isinstance(error, RepositoryNotFoundError) or status in (401, 404):
         hint = "" if access.token else " If it is private, give an access token."
-        return NotOnHub(f"There is no {repo or 'such model'} on the hub.", f"Check how it is written.{hint}", detail=detail)
+        return NotOnHub(
+            f"There is no {repo or 'such model'} on the hub.", f"Check how it is written.{hint}", detail=detail
+        )
     if status == 403:
         return AccessRefused(
-            f"The hub does not let this access token read {repo}." if access.token else f"The hub does not show {repo}.",
+            f"The hub does not let this access token read {repo}."
+            if access.token
+            else f"The hub does not show {repo}.",
             f"Look at its page: {page}",
             page=page,
             needs_token=not access.token,

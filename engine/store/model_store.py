@@ -20,6 +20,7 @@ from pathlib import Path
 import filelock
 
 from engine.errors import DamagedFile, ModelBusy, ModelNotFound, TargetNotWritable
+from engine.store.download_folder import DownloadFolder
 from engine.store.manifest import MANIFEST_NAME, PROGRESS_FOLDER, Manifest, SourceRecord, read_manifest
 from engine.store.original_files import nearest_existing
 from engine.store.progress_journal import SOURCE_NAME, read_source
@@ -104,9 +105,11 @@ class ModelStore:
         if len(ready) > 1:
             raise self._not_one(name, ready)
         if matching and matching[0].state is ModelState.UNFINISHED:
+            path = Path(matching[0].source.path) if matching[0].source else Path()
+            mark = DownloadFolder(path).mark()
             raise ModelNotFound(
                 f"{matching[0].title} is only partly cut.",
-                f"Finish it first: split {matching[0].source.path if matching[0].source else ''}".rstrip(),
+                f"Finish it first: {mark.command}" if mark and not mark.is_whole else f"Finish it first: split {path}",
             )
         if matching:
             raise ModelNotFound(
@@ -182,6 +185,12 @@ class ModelStore:
         """Deletes what killed removals left behind."""
         for leftover in self.models_folder.glob(f"{_TRASH_PREFIX}*"):
             shutil.rmtree(leftover, ignore_errors=True)
+
+    def require_free(self, folder: Path) -> None:
+        """Raises ``ModelBusy`` where another process works on this model. Writes nothing."""
+        if (self.models_folder / _LOCK_FOLDER / f"{folder.name}.lock").exists():
+            with self.lock(folder):
+                pass
 
     @contextmanager
     def lock(self, folder: Path) -> Generator[None]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from engine.errors import SourceError
 from engine.store.checkpoint_folder import open_folder
+from engine.store.download_folder import DownloadFolder
 from engine.store.file_format import FileFormat, read_head, recognise
 from engine.store.gguf_file import open_gguf, open_starter
 from engine.store.hub_cache import REPO_ID, find_repo, find_snapshot, is_repo_folder
@@ -40,6 +41,11 @@ def open_source(text: str | os.PathLike[str], store: ModelStore | None = None) -
     try:
         return open_folder(folder)
     except SourceError as error:
+        mark = DownloadFolder(folder).mark()
+        if mark is not None and not mark.is_whole:
+            raise SourceError(
+                f"{mark.title} is only partly downloaded.", f"Go on with: {mark.command}", detail=error.message
+            ) from error
         cut = [model for model in store.list() if _was_cut_from(model, folder)] if store is not None else []
         if not cut:
             raise
@@ -67,8 +73,7 @@ def _in_hub_cache(given: str) -> Path:
     if repo is None:
         raise SourceError(
             f"There is no folder {given}, and the hub cache on this machine does not hold that model.",
-            "Download its files with your browser or the hub's own tools and give their folder; "
-            "this version of Strata does not download.",
+            f"Download it first with: download {given}",
         )
     return find_snapshot(repo, match[3] or "main")
 

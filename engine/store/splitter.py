@@ -13,13 +13,13 @@ import errno
 import importlib.metadata
 import shutil
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from engine import __version__
 from engine.cancel import Cancelled, CancelToken
-from engine.errors import DamagedFile, DiskFull, EngineError
+from engine.errors import DamagedFile, DiskFull, EngineError, SourceError
 from engine.events import Event, Finished, JobProgress, Notice, Outcome, SplitResult
 from engine.quantities import format_size
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES, BlockDemand, DiskPlan, plan_disk
@@ -39,6 +39,18 @@ if TYPE_CHECKING:
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
+class Supply(Protocol):
+    """Brings weight files of the source that are not here yet, while it is being cut."""
+
+    def want(self, names: Iterable[str]) -> None:
+        """Files in the order in which they will be waited for."""
+        ...
+
+    def wait_for(self, names: Iterable[str]) -> Iterator[Event]:
+        """Ends when these files are here. Raises ``EngineError`` where they cannot be had, ``Cancelled``."""
+        ...
+
+
 def split_source(
     source: Source,
     store: ModelStore,
@@ -46,15 +58,16 @@ def split_source(
     delete_original: bool = False,
     cancel: CancelToken | None = None,
     floor_bytes: int = DEFAULT_FLOOR_BYTES,
+    supply: Supply | None = None,
 ) -> Iterator[Event]:
     """Cuts ``source`` into ``store``, goes on where an earlier run stopped, or finds it already there.
 
     Yields ``JobProgress`` and ``Notice``, ends with ``Finished``. Raises ``EngineError``: what cannot be cut is
     refused before anything is written, and what fails later leaves a split that can be resumed. At least
-    ``floor_bytes`` stay free on the drive.
+    ``floor_bytes`` stay free on the drive. With a ``supply``, weight files need not be here before they are cut.
     """
     started = time.monotonic()
-    split = _Split(source, store, delete_original, cancel or CancelToken(), floor_bytes)
+    split = _Split(source, store, delete_original, cancel or CancelToken(), floor_bytes, supply)
     outcome = Outcome.DONE
     try:
         yield from split.run()
@@ -96,11 +109,39 @@ def engine_id() -> str:
     return f"strata {__version__} transformers {importlib.metadata.version('transformers')}"
 
 
+def can_resume(journal: ProgressJournal, source: Source) -> bool:
+    """Whether what the journal tells of was cut from these very files by this very conversion.
+
+    Once shards were deleted the blocks cut from them are the only copy, and are gone on with whoever cut them.
+    """
+    begun = journal.source()
+    if begun is None or not is_same_source(begun.record, source.record):
+        return False
+    return journal.engine() == engine_id() or bool(journal.deleted())
+
+
+def find_done_blocks(plan: SplitPlan, folder: Path) -> dict[str, BlockEntry]:
+    """The blocks of an earlier run in ``folder`` that are exactly what the plan would cut."""
+    journal = ProgressJournal(folder)
+    layouts = {block.spec.name: block.layout for block in plan.blocks}
+    return {
+        name: entry
+        for name, entry in (journal.done() if can_resume(journal, plan.source) else {}).items()
+        if name in layouts and entry.size == layouts[name].size and entry.tensors == layouts[name].tensors
+    }
+
+
 class _Split:
     """One run of a split."""
 
     def __init__(
-        self, source: Source, store: ModelStore, delete_original: bool, cancel: CancelToken, floor_bytes: int
+        self,
+        source: Source,
+        store: ModelStore,
+        delete_original: bool,
+        cancel: CancelToken,
+        floor_bytes: int,
+        supply: Supply | None,
     ) -> None:
         self._source = source
         self._store = store
@@ -109,6 +150,7 @@ class _Split:
         self._is_kept_anyway = delete_original and not source.is_deletable
         self._cancel = cancel
         self._floor = floor_bytes
+        self._supply = supply
         self._journal = ProgressJournal(self._folder)
         self._plan: SplitPlan | None = None
         self._verified: set[str] = set()
@@ -121,7 +163,9 @@ class _Split:
         if finished is not None:
             yield from self._finish_earlier(finished)
             return
+        # What would fail later is refused before torch is imported and the model planned.
         self._store.require_writable()
+        self._store.require_free(self._folder)
         if self._is_kept_anyway:
             yield Notice("The starter model's file belongs to its package, so it is not deleted.")
         yield JobProgress("planning", 0, 0, "", 0, 0, 0.0, None)
@@ -133,6 +177,7 @@ class _Split:
             self._store.empty_trash()
             # Another process may have gone on meanwhile.
             done = self._done_blocks(plan)
+            self._require_source_of(block for block in plan.blocks if block.spec.name not in done)
             disk = plan_space(plan, self._folder, delete_original=self._deletes, done=done)
             yield from self._forget_stale()
             side_files = self._begin(plan, is_resumed=self._can_resume())
@@ -169,22 +214,23 @@ class _Split:
         return plan
 
     def _done_blocks(self, plan: SplitPlan) -> dict[str, BlockEntry]:
-        """The blocks of an earlier run that are exactly what the plan would cut."""
-        layouts = {block.spec.name: block.layout for block in plan.blocks}
-        return {
-            name: entry
-            for name, entry in (self._journal.done() if self._can_resume() else {}).items()
-            if name in layouts and entry.size == layouts[name].size and entry.tensors == layouts[name].tensors
-        }
+        return find_done_blocks(plan, self._folder)
 
     def _can_resume(self) -> bool:
-        """Whether what is in the folder was cut from these very files by this very conversion."""
-        begun = self._journal.source()
-        return (
-            begun is not None
-            and is_same_source(begun.record, self._source.record)
-            and self._journal.engine() == engine_id()
-        )
+        return can_resume(self._journal, self._source)
+
+    def _require_source_of(self, blocks: Iterable[BlockPlan]) -> None:
+        """Raises ``SourceError`` where a block has to be cut whose weight files are gone and nothing brings them."""
+        if self._supply is not None:
+            return
+        there = remaining_files(self._source)
+        lost = sorted({file for block in blocks for file in block.source_files if file not in there})
+        if lost:
+            raise SourceError(
+                f"{lost[0]} was already deleted, and a block that was cut from it is missing or damaged.",
+                "Download the model again and split it anew; what is left was kept.",
+                detail=", ".join(lost),
+            )
 
     def _require_room(self, nbytes: int) -> None:
         if shutil.disk_usage(nearest_existing(self._folder)).free < nbytes + self._floor:
@@ -223,9 +269,11 @@ class _Split:
     def _begin(self, plan: SplitPlan, *, is_resumed: bool) -> dict[str, str]:
         """Makes the folder ready to cut into; the sha256 of the small files by name."""
         try:
-            (self._folder / "blocks").mkdir(parents=True, exist_ok=True)
             if not is_resumed:
                 (self._folder / MANIFEST_NAME).unlink(missing_ok=True)
+                shutil.rmtree(self._folder / "blocks", ignore_errors=True)
+            (self._folder / "blocks").mkdir(parents=True, exist_ok=True)
+            if not is_resumed:
                 self._journal.begin(plan.source, engine_id(), plan.untied)
             self._journal.remove_parts()
             return write_side_files(plan, self._folder)
@@ -243,7 +291,11 @@ class _Split:
         blocks = {block.spec.name: block for block in plan.blocks}
         if disk.order:
             yield from self._delete_unneeded(plan, done, meter)
+        if self._supply is not None:
+            self._supply.want(file for name in disk.order for file in sorted(blocks[name].source_files))
         for name in disk.order:
+            if self._supply is not None:
+                yield from self._supply.wait_for(blocks[name].source_files)
             self._require_room(blocks[name].layout.size)
             meter.start("cutting", len(done) + 1, name)
             done[name] = yield from self._cut(blocks[name], plan, meter)

@@ -214,7 +214,6 @@ def starter_checkpoint(bench: Bench) -> Path:
         model = AutoModelForCausalLM.from_pretrained(
             file.parent, gguf_file=file.name, quantization_config=GgufConfig(dequantize=True), dtype=torch.bfloat16
         )
-        del model.config.quantization_config
         model.save_pretrained(target)
         AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name).save_pretrained(target)
     return target

@@ -15,6 +15,7 @@ import pytest
 from engine.cancel import CancelToken
 from engine.errors import DamagedFile, DiskFull, SourceError
 from engine.events import JobProgress, Notice
+from engine.store import splitter
 from engine.store.model_store import ModelState, ModelStore
 from engine.store.open_source import open_source
 from engine.store.original_files import delete_weight_file
@@ -114,6 +115,29 @@ def test_a_half_deleted_source_is_recognised_and_finished(checkpoint: Path, stor
     result = cut(checkpoint, store, delete_original=True)
     assert files_of(Path(result.path)) == reference
     assert shards_of(checkpoint) == []
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_another_version_never_discards_the_only_copy(
+    is_lost: bool, checkpoint: Path, store: ModelStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cancel = CancelToken()
+    for event in split_source(open_source(checkpoint), store, delete_original=True, cancel=cancel, floor_bytes=0):
+        if isinstance(event, JobProgress) and event.phase == "cutting" and len(shards_of(checkpoint)) < 4:
+            cancel.cancel()
+    monkeypatch.setattr(splitter, "engine_id", lambda: "another version")
+    if not is_lost:
+        result = cut(checkpoint, store, delete_original=True)
+        assert shards_of(checkpoint) == []
+        assert store.resolve(Path(result.path).name)
+        return
+    kept = sorted(store.models_folder.rglob("blocks/*"))
+    kept[0].write_bytes(b"")
+    before = files_of(store.models_folder)
+    with pytest.raises(SourceError, match="already deleted"):
+        cut(checkpoint, store, delete_original=True)
+    assert files_of(store.models_folder) == before
+    assert shards_of(checkpoint)
 
 
 def test_a_half_deleted_source_that_changed_is_not_gone_on_with(checkpoint: Path, store: ModelStore) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from engine.errors import EngineError, SourceError, UnsupportedModel
+from engine.store.checkpoint_config import is_known_type
 from engine.store.checkpoint_folder import find_side_files
 from engine.store.manifest import SourceKind
 from engine.store.open_source import open_source
@@ -294,6 +295,24 @@ def test_refusing_needs_neither_torch_nor_much_memory(tmp_path: Path) -> None:
     ).stdout.split()
     assert output[:2] == ["UnsupportedModel", "False"]
     assert int(output[2]) < 100 * 1024
+
+
+@pytest.mark.parametrize(
+    "module", ["model_store", "open_source", "splitter", "verifier", "layout", "disk_plan", "manifest"]
+)
+def test_what_is_needed_before_cutting_loads_no_torch(module: str) -> None:
+    script = f"import engine.store.{module}, sys; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == 0
+
+
+def test_every_model_type_that_transformers_can_run_is_known() -> None:
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
+    )
+
+    names = {*MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, *MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES}
+    assert {name for name in names if not is_known_type(name)} <= {"gpt-sw3"}
 
 
 @pytest.mark.parametrize(
