@@ -12,15 +12,15 @@ from app.wizard import flow
 from app.wizard.flow import FlowState, JobFate, Step
 from app.wizard.flow_file import FlowFile
 
-PROGRESS = flow.begin(flow.choose(flow.add_model(), "/models/a", "A"), "job-1")
+PROGRESS = flow.begin(flow.choose("/models/a", "A"), "job-1")
 
 
 def test_from_launch_to_the_job_is_four_decisions() -> None:
     state = flow.advance(flow.welcome())
     state = flow.advance(state)
-    state = flow.choose(state, flow.STARTER_SOURCE, "The starter")
+    state = flow.choose(flow.STARTER_SOURCE, "The starter")
     state = flow.begin(state, "job-1")
-    assert state == FlowState(Step.PROGRESS, "starter", "The starter", False, "job-1")
+    assert state == FlowState(Step.PROGRESS, "starter", "The starter", job_id="job-1")
 
 
 def test_somebody_who_adds_a_model_begins_with_the_choice() -> None:
@@ -28,18 +28,27 @@ def test_somebody_who_adds_a_model_begins_with_the_choice() -> None:
 
 
 def test_a_new_choice_forgets_what_was_decided_about_the_last_one() -> None:
-    state = flow.set_delete_original(flow.choose(flow.add_model(), "/models/a", "A"), True)
+    state = flow.decide_files(flow.choose("/models/a", "A"), True)
     assert state.delete_original
-    assert not flow.choose(state, "/models/b", "B").delete_original
+    assert not flow.choose("/models/b", "B").delete_original
 
 
 def test_the_starters_original_is_never_deleted() -> None:
-    state = flow.choose(flow.add_model(), flow.STARTER_SOURCE, "The starter")
-    assert not flow.set_delete_original(state, True).delete_original
+    state = flow.choose(flow.STARTER_SOURCE, "The starter")
+    assert not flow.decide_files(state, True).delete_original
+
+
+def test_the_box_about_files_keeps_a_download_and_deletes_an_original() -> None:
+    fetched = flow.decide_files(flow.choose("Qwen/Qwen3-4B", "Qwen3 4B", is_download=True), True)
+    assert (fetched.keep_download, fetched.delete_original) == (True, False)
+    own = flow.decide_files(flow.choose("/models/a", "A"), True)
+    assert (own.keep_download, own.delete_original) == (False, True)
+    assert flow.is_box_ticked(fetched)
+    assert flow.is_box_ticked(own)
 
 
 def test_one_goes_back_step_by_step_but_not_out_of_a_job() -> None:
-    state = flow.choose(flow.advance(flow.advance(flow.welcome())), "/models/a", "A")
+    state = flow.choose("/models/a", "A")
     steps = [state.step]
     while flow.can_go_back(state):
         state = flow.go_back(state)
@@ -50,7 +59,7 @@ def test_one_goes_back_step_by_step_but_not_out_of_a_job() -> None:
 
 @pytest.mark.parametrize("step", list(Step))
 def test_a_state_survives_being_saved(step: Step, tmp_path: Path) -> None:
-    state = FlowState(step, "/模型/a", "标题", True, "job-1")
+    state = FlowState(step, "/模型/a", "标题", True, True, True, "job-1")
     file = FlowFile(tmp_path / "not there yet" / "wizard.json")
     file.write(state)
     assert file.read() == state

@@ -320,9 +320,10 @@ def test_a_cancelled_download_goes_on_where_it_stopped(
         store.resolve("acme/tiny")
     result = result_of(download(server, store))
     assert block_files(Path(result.path)) == reference
-    heads = 1000
-    for name, size in weights_of(server).items():
-        assert storage_bytes(server, name) <= size + heads
+    sizes = weights_of(server)
+    # What was on its way when it was cancelled may be sent again: a file at most, beside the heads.
+    again = sum(storage_bytes(server, name) - size for name, size in sizes.items())
+    assert again <= max(sizes.values()) + 5 * 1000
     assert [path.name for path in (store.data_dir / "downloads").iterdir()] == [".locks"]
 
 

@@ -1,0 +1,7 @@
+"""For every test: windows that nobody sees."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

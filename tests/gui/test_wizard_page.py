@@ -1,0 +1,372 @@
+"""The wizard on a fake engine: from the first window to a chat, and everything that can come in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.job_records import JobState
+from app.services import Services
+from app.settings import HELD_JOBS, SETUP_FINISHED
+from app.widgets.notice_bar import NoticeKind
+from app.wizard.flow import Step
+from app.wizard.found_models import FoundModel
+from app.wizard.page import WizardPage
+from engine.api import MachineReport, ModelInfo, ModelPlan
+from engine.errors import DiskFull, EngineError, UnsupportedModel
+from engine.events import Finished, JobProgress, Outcome, SplitResult
+from tests.helpers.fake_engine import FakeEngineHost
+from tests.helpers.page_services import close_page_services, page_services
+
+GB = 10**9
+STARTER_NAME = "HuggingFaceTB--SmolLM2-135M-Instruct@d3dd8a1f"
+MACHINE = MachineReport("Linux", "A processor", 8, 32 * GB, 24 * GB, 1000 * GB, 500 * GB, 1.9 * GB, 25 * GB, ())
+PLAN = ModelPlan(
+    model=STARTER_NAME,
+    architecture="LlamaForCausalLM",
+    dtype="bfloat16",
+    blocks=32,
+    is_cut=False,
+    disk_now_bytes=57_000_000,
+    disk_peak_bytes=269_000_000,
+    disk_after_bytes=269_000_000,
+    disk_free_bytes=500 * GB,
+    device="cpu",
+    device_bytes=269_000_000,
+    host_bytes=0,
+    slot_bytes=0,
+    streamed_bytes=0,
+    cache_bytes=94_000_000,
+    context=4096,
+    disk_bytes_per_second=1.9 * GB,
+    predicted_s_per_token=0.04,
+)
+PROGRESS = JobProgress("cutting", 3, 32, "layer-001", 20_000_000, 540_000_000, 1.3 * GB, 0.4)
+STARTER = ModelInfo(
+    name=STARTER_NAME,
+    title="HuggingFaceTB/SmolLM2-135M-Instruct",
+    state="ready",
+    nbytes=269_000_000,
+    path="/models/starter",
+    dtype="bfloat16",
+    architecture="LlamaForCausalLM",
+    context=8192,
+    can_chat=True,
+    has_thinking_switch=False,
+    source="/packages/starter.gguf",
+)
+
+
+def split_result(model: str = STARTER_NAME) -> SplitResult:
+    return SplitResult(model, f"/models/{model}", 32, 269_000_000, 0, 1.0)
+
+
+@pytest.fixture(autouse=True)
+def no_models_of_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.wizard.found_search.find_models", lambda _environment, _home: [])
+
+
+@pytest.fixture
+def engine(qtbot: QtBot) -> FakeEngineHost:
+    fake = FakeEngineHost()
+    fake.reply("probe", MACHINE)
+    fake.reply("plan", PLAN)
+    fake.reply("list_models", [])
+    return fake
+
+
+@pytest.fixture
+def services(engine: FakeEngineHost, tmp_path: Path) -> Iterator[Services]:
+    made = page_services(tmp_path, engine)
+    yield made
+    close_page_services(made)
+
+
+@pytest.fixture
+def open_page(qtbot: QtBot, services: Services) -> Callable[[], WizardPage]:
+    """Each call is a new start of the program with the same data folder."""
+
+    def open_one() -> WizardPage:
+        page = WizardPage(services)
+        qtbot.addWidget(page)
+        page.resize(920, 760)
+        page.show()
+        page.open()
+        return page
+
+    return open_one
+
+
+def click(qtbot: QtBot, button: QPushButton) -> None:
+    assert button.isVisible(), button.text()
+    assert button.isEnabled(), button.text()
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def to_cost(qtbot: QtBot, page: WizardPage) -> None:
+    click(qtbot, page.welcome.forward)
+    click(qtbot, page.machine.forward)
+    click(qtbot, page.choice.forward)
+    qtbot.waitUntil(page.cost.forward.isEnabled)
+
+
+def test_four_clicks_lead_from_launch_to_chatting_with_the_recommended_model(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("split", [PROGRESS, Finished(Outcome.DONE, split_result())])
+    page = open_page()
+    with qtbot.waitSignal(page.navigate) as navigated:
+        to_cost(qtbot, page)
+        click(qtbot, page.cost.forward)
+    assert navigated.args is not None
+    target = navigated.args[0]
+    assert target.startswith("chat:")
+    conversation = services.conversations.conversation(int(target.partition(":")[2]))
+    assert conversation is not None
+    assert conversation.model == STARTER_NAME
+    assert engine.asked("split")[0].args == ("starter",)
+
+
+def test_one_click_on_the_welcome_chats_with_the_starter(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("split", [PROGRESS, Finished(Outcome.DONE, split_result())])
+    page = open_page()
+    with qtbot.waitSignal(page.navigate):
+        click(qtbot, page.welcome.starter)
+
+
+def test_this_computer_is_described_in_words(qtbot: QtBot, open_page: Callable[[], WizardPage]) -> None:
+    page = open_page()
+    click(qtbot, page.welcome.forward)
+    qtbot.waitUntil(page.machine.meaning.isVisible)
+    assert "10 GB" in page.machine.meaning.text()
+
+
+def test_a_measurement_that_fails_is_said_and_can_be_repeated(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("probe", EngineError("Models cannot be written to X: read-only.", "Choose another folder."))
+    page = open_page()
+    click(qtbot, page.welcome.forward)
+    qtbot.waitUntil(page.machine.notice.isVisible)
+    engine.reply("probe", MACHINE)
+    page.machine.notice.action_chosen.emit()
+    qtbot.waitUntil(page.machine.meaning.isVisible)
+    assert page.machine.notice.isHidden()
+
+
+def test_the_machine_is_measured_once_and_remembered(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    page = open_page()
+    click(qtbot, page.welcome.forward)
+    qtbot.waitUntil(page.machine.meaning.isVisible)
+    again = open_page()
+    assert again.state.step is Step.MACHINE
+    assert again.machine.meaning.isVisible()
+    assert len(engine.asked("probe")) == 1
+
+
+def test_closing_at_any_point_continues_there(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    page = open_page()
+    to_cost(qtbot, page)
+    assert open_page().state == page.state
+    engine.reply_nothing("split")
+    click(qtbot, page.cost.forward)
+    again = open_page()
+    assert again.state.step is Step.PROGRESS
+    assert again.progress.pause.isVisible()
+
+
+def test_a_running_job_shows_phase_block_bytes_and_time(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply_nothing("split")
+    page = open_page()
+    to_cost(qtbot, page)
+    click(qtbot, page.cost.forward)
+    request = engine.asked("split")[0]
+    engine.send(request.request_id, PROGRESS)
+    shown = " ".join(label.text() for label in page.progress.findChildren(QLabel))
+    assert "block 3 of 32" in shown
+    assert "20.0 MB of 540 MB" in shown
+    click(qtbot, page.progress.pause)
+    qtbot.waitUntil(page.progress.go_on.isVisible)
+    assert services.jobs.jobs()[0].state is JobState.PAUSED
+    click(qtbot, page.progress.go_on)
+    qtbot.waitUntil(lambda: services.jobs.jobs()[0].state is JobState.RUNNING)
+    click(qtbot, page.progress.cancel)
+    qtbot.waitUntil(lambda: page.state.step is Step.COST)
+
+
+def test_a_full_drive_pauses_the_job_and_says_so(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("split", DiskFull("Needs 1.50 GB, 1.20 GB are free.", "Free some space.", need=10**15, have=1))
+    page = open_page()
+    to_cost(qtbot, page)
+    click(qtbot, page.cost.forward)
+    qtbot.waitUntil(page.progress.notice.isVisible)
+    assert page.progress.notice.message() == "Needs 1.50 GB, 1.20 GB are free."
+    assert page.progress.go_on.isVisible()
+
+
+def test_a_model_that_cannot_run_is_refused_with_one_way_on(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage], tmp_path: Path
+) -> None:
+    engine.reply("plan", UnsupportedModel("Its weights are in FP8.", "Choose a bfloat16 checkpoint."))
+    page = open_page()
+    click(qtbot, page.welcome.forward)
+    click(qtbot, page.machine.forward)
+    page.choice.choose_path(tmp_path / "DeepSeek-V3")
+    qtbot.waitUntil(page.cost.notice.isVisible)
+    assert page.cost.notice.message() == "Its weights are in FP8."
+    assert not page.cost.forward.isVisible()
+    page.cost.notice.action_chosen.emit()
+    assert page.state.step is Step.CHOICE
+
+
+def test_deleting_the_original_is_offered_with_the_change_in_figures(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage], tmp_path: Path
+) -> None:
+    large = replace(PLAN, disk_peak_bytes=30 * GB, disk_after_bytes=30 * GB)
+    less = replace(PLAN, disk_peak_bytes=6 * GB, disk_after_bytes=-GB)
+    engine.reply("plan", lambda request: less if request.kwargs["delete_original"] else large)
+    engine.reply_nothing("split")
+    page = open_page()
+    page.choice.choose_path(tmp_path / "Qwen3-14B")
+    qtbot.waitUntil(page.cost.delete.isVisible)
+    page.cost.delete.click()
+    assert page.state.delete_original
+    click(qtbot, page.cost.forward)
+    assert engine.asked("split")[0].kwargs["delete_original"] is True
+
+
+def test_too_little_room_says_need_and_have_and_offers_the_deletion_that_helps(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage], tmp_path: Path
+) -> None:
+    large = replace(PLAN, disk_peak_bytes=30 * GB, disk_free_bytes=12 * GB)
+    less = replace(large, disk_peak_bytes=6 * GB, disk_after_bytes=-GB)
+    engine.reply("plan", lambda request: less if request.kwargs["delete_original"] else large)
+    page = open_page()
+    page.choice.choose_path(tmp_path / "Qwen3-14B")
+    qtbot.waitUntil(page.cost.delete.isVisible)
+    assert "30.0 GB" in page.cost.notice.message()
+    assert "12.0 GB" in page.cost.notice.message()
+    assert not page.cost.forward.isEnabled()
+    page.cost.notice.action_chosen.emit()
+    assert page.cost.delete.isChecked()
+    assert page.cost.forward.isEnabled()
+    assert page.cost.notice.isHidden()
+
+
+def test_a_model_that_is_cut_already_leads_straight_to_a_chat(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("plan", replace(PLAN, is_cut=True))
+    page = open_page()
+    to_cost(qtbot, page)
+    with qtbot.waitSignal(page.navigate):
+        click(qtbot, page.cost.forward)
+    assert not engine.asked("split")
+
+
+def test_the_starter_can_be_used_while_another_model_is_cut(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services, open_page: Callable[[], WizardPage], tmp_path: Path
+) -> None:
+    engine.reply_nothing("split")
+    page = open_page()
+    page.choice.choose_path(tmp_path / "Qwen3-14B")
+    qtbot.waitUntil(page.cost.forward.isEnabled)
+    click(qtbot, page.cost.forward)
+    click(qtbot, page.progress.forward)
+    qtbot.waitUntil(lambda: [request.args[0] for request in engine.asked("split")][-1] == "starter")
+    assert services.jobs.jobs()[0].state is JobState.PAUSED
+    with qtbot.waitSignal(page.navigate):
+        engine.finish(engine.asked("split")[-1].request_id, split_result())
+    qtbot.waitUntil(lambda: services.jobs.jobs()[0].state is JobState.RUNNING)
+    assert page.state.step is Step.PROGRESS
+
+
+def test_a_starter_that_is_ready_is_used_at_once(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services, open_page: Callable[[], WizardPage], tmp_path: Path
+) -> None:
+    engine.reply_nothing("split")
+    engine.reply("list_models", [STARTER])
+    page = open_page()
+    page.choice.choose_path(tmp_path / "Qwen3-14B")
+    qtbot.waitUntil(page.cost.forward.isEnabled)
+    click(qtbot, page.cost.forward)
+    with qtbot.waitSignal(page.navigate):
+        click(qtbot, page.progress.forward)
+    assert services.jobs.jobs()[0].state is JobState.RUNNING
+
+
+def test_a_job_held_for_the_night_says_when_it_begins(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services, open_page: Callable[[], WizardPage], tmp_path: Path
+) -> None:
+    engine.reply_nothing("split")
+    page = open_page()
+    page.choice.choose_path(tmp_path / "Qwen3-14B")
+    qtbot.waitUntil(page.cost.forward.isEnabled)
+    click(qtbot, page.cost.forward)
+    job = services.jobs.jobs()[0]
+    services.settings.set(HELD_JOBS, job.id)
+    services.jobs.pause(job.id)
+    qtbot.waitUntil(lambda: "23:00" in page.progress.text.text())
+
+
+def test_somebody_who_is_set_up_begins_with_the_choice(services: Services, open_page: Callable[[], WizardPage]) -> None:
+    services.settings.set(SETUP_FINISHED, True)
+    assert open_page().state.step is Step.CHOICE
+
+
+def test_no_row_offers_a_download_the_engine_does_not_have(open_page: Callable[[], WizardPage]) -> None:
+    page = open_page()
+    for row in page.choice.rows:
+        row.open()
+    texts = [button.text() for button in page.choice.findChildren(QPushButton)]
+    assert not [text for text in texts if "ownload" in text]
+    assert "Choose its folder…" in texts
+
+
+def test_a_row_opens_from_the_keyboard(qtbot: QtBot, open_page: Callable[[], WizardPage]) -> None:
+    row = open_page().choice.rows[3]
+    qtbot.keyClick(row.head, Qt.Key.Key_Return)
+    assert row.is_open()
+    qtbot.keyClick(row.head, Qt.Key.Key_Space)
+    assert not row.is_open()
+
+
+def test_a_search_without_a_match_says_so(qtbot: QtBot, open_page: Callable[[], WizardPage]) -> None:
+    page = open_page()
+    page.choice.search.setText("no such model")
+    assert not [row for row in page.choice.rows if not row.isHidden()]
+    page.choice.search.setText("qwen3 8b")
+    assert len([row for row in page.choice.rows if not row.isHidden()]) == 1
+
+
+def test_models_of_other_programs_are_offered(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, open_page: Callable[[], WizardPage]
+) -> None:
+    found = [FoundModel("/cache/models--a--b", "a/b", 4 * GB, Path("/cache/models--a--b"))]
+    monkeypatch.setattr("app.wizard.found_search.find_models", lambda _environment, _home: found)
+    page = open_page()
+    qtbot.waitUntil(lambda: any(row.offer.title == "a/b" for row in page.choice.rows))
+
+
+def test_every_button_has_a_name(open_page: Callable[[], WizardPage]) -> None:
+    page = open_page()
+    for row in page.choice.rows:
+        row.open()
+    page.cost.notice.show_notice(NoticeKind.INFO, "A notice.", action="An action")
+    assert not [button.text() for button in page.findChildren(QPushButton) if button.text() and not button.accessibleName()]

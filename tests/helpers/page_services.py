@@ -1,0 +1,40 @@
+"""Services for the test of a page: real settings, store and job board in a temporary folder, a fake engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from PySide6.QtCore import QObject
+
+from app.conversations.store import ConversationStore
+from app.jobs import JobBoard
+from app.paths import Paths
+from app.services import Services
+from app.settings import Settings
+from app.theme import Theme
+from tests.helpers.fake_engine import FakeEngineHost
+
+
+def page_services(folder: Path, engine: FakeEngineHost, parent: QObject | None = None) -> Services:
+    """No secrets and no queue of answers. The job board is started; close it with ``close_page_services``."""
+    paths = Paths(folder)
+    paths.create()
+    jobs = JobBoard(engine, paths.jobs_file, models_folder=lambda: paths.models_dir, parent=parent)
+    jobs.start()
+    return Services(
+        paths=paths,
+        settings=Settings(paths.settings_file),
+        secrets=cast(Any, None),
+        theme=Theme(parent),
+        engine=engine,
+        conversations=ConversationStore(paths.conversations_file),
+        jobs=jobs,
+        answers=cast(Any, None),
+    )
+
+
+def close_page_services(services: Services) -> None:
+    services.jobs.close()
+    services.conversations.close()
+    services.settings.flush()
