@@ -50,6 +50,8 @@ class ConversationStore:
         """Opens or makes the file, and erases what was deleted 30 days ago. Raises ``StoreError``."""
         self._database = Database(path)
         self._now = now
+        self._listeners: list[Callable[[], None]] = []
+        self._open_id: int | None = None
         self._erase_old()
 
     @property
@@ -60,7 +62,36 @@ class ConversationStore:
     def close(self) -> None:
         self._database.close()
 
+    def listen(self, listener: Callable[[], None]) -> Callable[..., None]:
+        """``listener`` is called after what a list of chats shows has changed, in the thread that changed it.
+
+        Returns what ends that.
+        """
+        self._listeners.append(listener)
+        return lambda *_: self._listeners.remove(listener)
+
     # Conversations
+
+    @property
+    def open_id(self) -> int | None:
+        """The conversation that is being read."""
+        return self._open_id
+
+    def open_conversation(self, conversation_id: int | None) -> None:
+        """It is being read now: nothing in it is unread, and the next start begins with it. None: a new one."""
+        self._open_id = conversation_id
+        if conversation_id is not None:
+            self._database.write(
+                "UPDATE conversations SET opened_at = ?, is_unread = 0 WHERE id = ?", (self._now(), conversation_id)
+            )
+        self._notify()
+
+    def last_opened_id(self) -> int | None:
+        row = self._database.row(
+            "SELECT id FROM conversations WHERE deleted_at IS NULL AND opened_at IS NOT NULL"
+            " ORDER BY opened_at DESC, id DESC LIMIT 1"
+        )
+        return None if row is None else int(row["id"])
 
     def conversations(self) -> list[Conversation]:
         """All that are not deleted, the latest first."""
@@ -82,6 +113,7 @@ class ConversationStore:
         )
         found = self.conversation(conversation_id)
         assert found is not None
+        self._notify()
         return found
 
     def rename_conversation(self, conversation_id: int, title: str, *, by_user: bool = True) -> None:
@@ -93,6 +125,7 @@ class ConversationStore:
             self._database.write(
                 "UPDATE conversations SET title = ? WHERE id = ? AND is_title_manual = 0", (title, conversation_id)
             )
+            self._notify()
 
     def set_model(self, conversation_id: int, model: str) -> None:
         self._set(conversation_id, "model", model)
@@ -261,6 +294,7 @@ class ConversationStore:
     def begin_answer(self, message_id: int) -> None:
         """The engine works on it now. What arrived before an interruption is kept."""
         answers.begin_answer(self._database, message_id, self._now())
+        self._notify()
 
     def append_tokens(self, message_id: int, token_ids: Sequence[int], text: str) -> None:
         """On the disk when it returns (a few milliseconds): gather tokens for up to a second rather than one by one."""
@@ -269,14 +303,17 @@ class ConversationStore:
     def finish_answer(self, message_id: int, result: GenerationResult) -> None:
         """``result.text`` replaces what was gathered. A cancelled answer is kept as stopped."""
         answers.finish_answer(self._database, message_id, result, self._now())
+        self._ended(message_id)
 
     def fail_answer(self, message_id: int, sentence: str) -> None:
         """Keeps what had arrived, and says why it ends there."""
         answers.end_answer(self._database, message_id, AnswerState.FAILED, sentence, self._now())
+        self._ended(message_id)
 
     def stop_answer(self, message_id: int) -> None:
         """For an answer that was stopped before the engine had begun, or without a result."""
         answers.end_answer(self._database, message_id, AnswerState.STOPPED, "", self._now())
+        self._ended(message_id)
 
     def unfinished_answers(self) -> list[UnfinishedAnswer]:
         """Waiting and interrupted ones, in the order they were asked for."""
@@ -332,6 +369,21 @@ class ConversationStore:
 
     def _set(self, conversation_id: int, column: str, value: SqlValue | bool) -> None:
         self._database.write(f"UPDATE conversations SET {column} = ? WHERE id = ?", (value, conversation_id))
+        self._notify()
+
+    def _ended(self, message_id: int) -> None:
+        """An answer that ends before the reader's eyes is read."""
+        if self._open_id is not None:
+            self._database.write(
+                "UPDATE conversations SET is_unread = 0 WHERE id = ?"
+                " AND id = (SELECT conversation_id FROM messages WHERE id = ?)",
+                (self._open_id, message_id),
+            )
+        self._notify()
+
+    def _notify(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
 
     def _erase_old(self) -> None:
         before = self._now() - KEPT_AFTER_DELETE_S
