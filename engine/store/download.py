@@ -85,6 +85,25 @@ def download_model(
     yield finished
 
 
+def discard_download(repo: str, store: ModelStore) -> int:
+    """Deletes what unfinished downloads of ``owner/name[@revision]`` have left here; the bytes that frees.
+
+    Weights that were to be kept and are whole stay, and so does a finished model. Raises ``ModelBusy``.
+    """
+    name, revision = parse_repo(repo)
+    freed = 0
+    while (mark := find_begun(store, name, revision)) is not None:
+        folder = DownloadFolder(download_path(store, mark.owner, mark.name, mark.commit))
+        with ModelStore(store.data_dir, models_folder=folder.path.parent).lock(folder.path):
+            for split in store.find_unfinished(folder.path):
+                with store.lock(split.folder):
+                    freed += split.nbytes
+                    store.discard(split.folder)
+            freed += sum(path.stat().st_size for path in folder.path.rglob("*") if path.is_file())
+            folder.remove()
+    return freed
+
+
 @contextmanager
 def learnt_model(repo: str, access: HubAccess, store: ModelStore) -> Generator[RemoteModel]:
     """What a model on the hub is, without its weights; its small files are in a folder that is there meanwhile.
@@ -130,7 +149,7 @@ class _Download:
         self._options = options
         # What the threads of this run look at: whatever ends the run stops them.
         self._stop = CancelToken()
-        self._told: queue.SimpleQueue[Notice] = queue.SimpleQueue()
+        self._told: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._hub = HubClient(access, patience=options.patience, wait=self._hold)
         self.folder = DownloadFolder(downloads_folder(store))
         self.result: SplitResult | None = None
@@ -174,7 +193,7 @@ class _Download:
 
     def _fetch_and_cut(self, repo: HubRepo, split: Path) -> Generator[Event, None, Finished]:
         with tempfile.TemporaryDirectory(prefix="strata-") as scratch:
-            model = yield from self._in_background(lambda: learn_model(self._hub, repo, Path(scratch)))
+            model = yield from self._in_background(lambda: learn_model(self._hub, repo, Path(scratch), self._tell))
             work = yield from self._in_background(lambda: self._plan(model, split))
         self._cancel.raise_if_cancelled()
         ahead = self._choose_ahead(model, work)
@@ -284,6 +303,10 @@ class _Download:
                 if end.error is not None:
                     raise end.error
                 return end.value  # pyright: ignore[reportReturnType]
+
+    def _tell(self, number: int, count: int, name: str) -> None:
+        self._stop.raise_if_cancelled()
+        self._told.put(JobProgress("checking", number, count, name, 0, 0, 0.0, None))
 
     def _hold(self, error: EngineError, delay_s: float) -> None:
         self._told.put(Notice(f"{error.message} Trying again in {format_duration(delay_s)}.", error.detail))

@@ -46,8 +46,11 @@ class Supply(Protocol):
         """Files in the order in which they will be waited for."""
         ...
 
-    def wait_for(self, names: Iterable[str]) -> Iterator[Event]:
-        """Ends when these files are here. Raises ``EngineError`` where they cannot be had, ``Cancelled``."""
+    def wait_for(self, names: Iterable[str], *, room_bytes: int = 0) -> Iterator[Event]:
+        """Ends when these files are here and there is so much room beside them.
+
+        Raises ``EngineError`` where they cannot be had, ``Cancelled``.
+        """
         ...
 
 
@@ -295,7 +298,7 @@ class _Split:
             self._supply.want(file for name in disk.order for file in sorted(blocks[name].source_files))
         for name in disk.order:
             if self._supply is not None:
-                yield from self._supply.wait_for(blocks[name].source_files)
+                yield from self._supply.wait_for(blocks[name].source_files, room_bytes=blocks[name].layout.size)
             self._require_room(blocks[name].layout.size)
             meter.start("cutting", len(done) + 1, name)
             done[name] = yield from self._cut(blocks[name], plan, meter)
