@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
@@ -222,5 +222,5 @@ def test_a_decorative_icon_is_drawn_anew_in_another_theme(theme: Theme, qtbot: Q
     picture = next(each for each in state.findChildren(QLabel) if not each.pixmap().isNull())
     before = picture.pixmap().toImage()
     theme.choose(ThemeChoice.DARK)
-    QApplication.sendPostedEvents(None, QEvent.Type.PaletteChange)
+    QApplication.processEvents()
     assert picture.pixmap().toImage() != before
