@@ -64,8 +64,8 @@ def _painted(drawing: QByteArray, pixels: int) -> QPixmap:
     return picture
 
 
-def _widened(picture: QPixmap, size: QSize) -> QPixmap:
-    wide = QPixmap(size)
+def _widened(picture: QPixmap, pixels: int) -> QPixmap:
+    wide = QPixmap(pixels, picture.height())
     wide.fill(Qt.GlobalColor.transparent)
     wide.setDevicePixelRatio(picture.devicePixelRatio())
     painter = QPainter(wide)
@@ -93,9 +93,10 @@ class _ThemedIcon(QIconEngine):
         return self.scaledPixmap(size, mode, state, 1.0)
 
     def scaledPixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State, scale: float) -> QPixmap:
-        """Wider than high: the rest is room at the right, which is how a button keeps its text at a distance."""
-        picture = _rendered(self._name, self._shade(mode), min(size.width(), size.height()), scale)
-        return picture if size.width() <= size.height() else _widened(picture, size)
+        """``size`` in logical pixels. Wider than high: the rest is room at the right, which keeps a text away."""
+        side = round(min(size.width(), size.height()) * scale)
+        picture = _rendered(self._name, self._shade(mode), side, scale)
+        return picture if size.width() <= size.height() else _widened(picture, round(size.width() * scale))
 
     def clone(self) -> QIconEngine:
         return _ThemedIcon(self._name, self._colour)

@@ -64,7 +64,9 @@ def percent_text(progress: JobProgress) -> str:
 
 
 def pace_of_job_text(progress: JobProgress, *, is_stalled: bool = False) -> str:
-    """Speed and time left; a stalled job has the speed zero, not its last one."""
+    """Speed and time left; a stalled job has the speed zero, not its last one. Planning moves no bytes at all."""
+    if progress.phase == "planning":
+        return QCoreApplication.translate("Jobs", "Looking through the model, a few seconds")
     if is_stalled or (is_of_download(progress) and not progress.bytes_per_second):
         return QCoreApplication.translate("Jobs", "{speed} · nothing has moved for a while").format(speed=speed_text(0))
     if progress.seconds_left is None:

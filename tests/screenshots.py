@@ -15,11 +15,12 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtCore import QEventLoop, QPoint, QTimer
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from app.about_dialog import AboutDialog
@@ -29,14 +30,14 @@ from app.icons import app_icon
 from app.main_window import MainWindow
 from app.pages import PageName, program_pages
 from app.services import Services
-from app.settings import RAM_BUDGET, SETUP_FINISHED
+from app.settings import MODELS_FOLDER, RAM_BUDGET, SETUP_FINISHED
 from app.shortcuts_dialog import ShortcutsDialog
 from app.singletons import keep_singletons
 from app.theme import ThemeChoice
 from app.translation import install_language
 from tests.helpers.fake_engine import FakeEngineHost, layer_progress
 from tests.helpers.shell_services import shell_services
-from tests.helpers.show_case import MACHINE, SPLITTING, begin_answer, fill_chats, fill_engine
+from tests.helpers.show_case import CUTTING, DOWNLOADING, MACHINE, SPLITTING, begin_answer, fill_chats, fill_engine
 
 SIZE = (1280, 820)
 LANGUAGES = ("en", "zh_CN")
@@ -58,6 +59,7 @@ class Studio:
 
     def window(self, *, is_new: bool = False) -> MainWindow:
         self.services.settings.set(SETUP_FINISHED, not is_new)
+        self.services.settings.set(MODELS_FOLDER, "/data/models")
         window = MainWindow(self.services, program_pages())
         window.resize(*SIZE)
         window.show()
@@ -71,7 +73,8 @@ def settle(milliseconds: int = 120) -> None:
     loop.exec()
 
 
-Shoot = Callable[[QWidget, str], None]
+class Shoot(Protocol):
+    def __call__(self, widget: QWidget, name: str, popup: QWidget | None = None) -> None: ...
 
 
 def shoot_wizard(studio: Studio, shoot: Shoot) -> None:
@@ -89,12 +92,14 @@ def shoot_wizard(studio: Studio, shoot: Shoot) -> None:
     page.choice.forward.click()
     settle(400)
     shoot(window, "wizard-4-cost")
-    studio.engine.reply_nothing("split")
+    studio.engine.reply_nothing("download")
     page.cost.forward.click()
     settle(200)
-    for request in studio.engine.asked("split"):
-        studio.engine.send(request.request_id, SPLITTING)
-    settle(400)
+    for request in studio.engine.asked("download"):
+        for progress in (DOWNLOADING, CUTTING, DOWNLOADING):
+            studio.engine.send(request.request_id, progress)
+            settle(100)
+    settle(300)
     shoot(window, "wizard-5-progress")
     window.close_for_good()
 
@@ -115,7 +120,7 @@ def shoot_chat(studio: Studio, shoot: Shoot) -> None:
     page._panel_button.click()
     page.choose_model()
     settle(300)
-    shoot(window, "chat-models")
+    shoot(window, "chat-models", page.picker)
     page.picker.hide()
     window.toggle_sidebar()
     message_id = begin_answer(studio.services, first.id, studio.language)
@@ -197,9 +202,15 @@ def shoot_all(app: QApplication, target: Path, wanted: str) -> None:
 def shoot_scene(
     app: QApplication, scene: Callable[[Studio, Shoot], None], language: str, theme: ThemeChoice, target: Path
 ) -> None:
-    def shoot(widget: QWidget, name: str) -> None:
+    def shoot(widget: QWidget, name: str, popup: QWidget | None = None) -> None:
+        """A ``popup`` is a window of its own and is drawn where it is."""
         file = target / f"{name}-{theme}-{language}.png"
-        widget.grab().save(str(file))
+        picture = widget.grab()
+        if popup is not None:
+            painter = QPainter(picture)
+            painter.drawPixmap(widget.mapFromGlobal(popup.mapToGlobal(QPoint(0, 0))), popup.grab())
+            painter.end()
+        picture.save(str(file))
         print(file.name)
 
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:

@@ -6,7 +6,7 @@ know widgets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, Signal
 
@@ -40,6 +40,7 @@ class ChatDesk(QObject):
         self._default_model = default_model
         self._id: int | None = None
         self._blank = _blank("")
+        self._read: tuple[tuple[int | None, int], tuple[StoredMessage, ...]] | None = None
 
     @property
     def conversation(self) -> Conversation:
@@ -51,15 +52,19 @@ class ChatDesk(QObject):
     def id(self) -> int | None:
         return self._id
 
-    def messages(self) -> list[StoredMessage]:
-        return self._store.messages(self._id) if self._id is not None else []
+    def messages(self) -> Sequence[StoredMessage]:
+        """Read anew only where something may have changed: a long conversation takes a while."""
+        key = (self._id, self._store.revision)
+        if self._read is None or self._read[0] != key:
+            self._read = (key, tuple(self._store.messages(self._id)) if self._id is not None else ())
+        return self._read[1]
 
     @property
     def working_message(self) -> int | None:
         """The answer of this conversation that is made or waits; the first, if there are several."""
         if self._id is None or not self._queue.is_working(self._id):
             return None
-        return next((each.id for each in self._store.all_messages(self._id) if each.state in WORKING), None)
+        return self._store.working_message(self._id)
 
     def open(self, conversation_id: int) -> None:
         if self._store.conversation(conversation_id) is not None:
@@ -128,8 +133,9 @@ class ChatDesk(QObject):
             self.changed.emit()
 
     def delete_message(self, message_id: int) -> None:
-        if message_id in {each.id for each in self.messages() if each.state in WORKING}:
-            self._queue.cancel(message_id)
+        working = self.working_message
+        if working is not None and message_id in {working, *(each.id for each in self._store.path_to(working))}:
+            self._queue.cancel(working)
         self._store.delete_message(message_id)
         self.message_deleted.emit(message_id)
         self.changed.emit()

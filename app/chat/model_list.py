@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.engine_calls import EngineCall
 from app.engine_host import EngineHost
 from engine.api import LoadOptions, ModelInfo, ModelPlan
+from engine.events import Loaded
 
 
 class ModelList(QObject):
@@ -26,7 +27,8 @@ class ModelList(QObject):
         self._planning: EngineCall | None = None
         self._engine = engine
         self._models: tuple[ModelInfo, ...] = ()
-        self._plans: dict[str, ModelPlan | None] = {}
+        self._predicted: dict[str, float] = {}
+        self._planned_names: set[str] = set()
         self._asking: EngineCall | None = None
         self.is_known = False
 
@@ -42,8 +44,8 @@ class ModelList(QObject):
     def first_ready(self) -> ModelInfo | None:
         return next((each for each in self.models if each.state == "ready"), None)
 
-    def plan_of(self, name: str) -> ModelPlan | None:
-        return self._plans.get(name)
+    def predicted_s_per_token(self, name: str) -> float | None:
+        return self._predicted.get(name)
 
     def refresh(self) -> None:
         """Asks for the list, unless it is being asked for."""
@@ -58,12 +60,14 @@ class ModelList(QObject):
         """What each ready model costs, one after another, where that is not known yet."""
         if self._planning is not None:
             return
-        wanted = next((each for each in self.models if each.state == "ready" and each.name not in self._plans), None)
+        wanted = next(
+            (each for each in self.models if each.state == "ready" and each.name not in self._planned_names), None
+        )
         if wanted is None:
             return
         # A plan that is refused leaves the row without its figure, which is all that is lost.
-        self._plans[wanted.name] = None
-        call = self._planning = EngineCall(self._engine, "plan", wanted.path, self._load_options(), parent=self)
+        self._planned_names.add(wanted.name)
+        call = self._planning = EngineCall(self._engine, "plan", wanted.name, self._load_options(), parent=self)
         call.result.connect(lambda plan: self._take_plan(wanted.name, plan))
         call.finished.connect(self._planned)
 
@@ -78,8 +82,15 @@ class ModelList(QObject):
         self.changed.emit()
 
     def _take_plan(self, name: str, plan: ModelPlan) -> None:
-        self._plans[name] = plan
+        self._predicted[name] = plan.predicted_s_per_token
         self.changed.emit()
+
+    @Slot(object)
+    def take_loaded(self, loaded: Loaded | None) -> None:
+        """Loading a model says what a token takes, better than a plan."""
+        if loaded is not None and loaded.predicted_s_per_token is not None:
+            self._predicted[loaded.model] = loaded.predicted_s_per_token
+            self.changed.emit()
 
     @Slot()
     def _planned(self) -> None:

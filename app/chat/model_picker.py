@@ -79,6 +79,7 @@ class ModelPicker(QFrame):
         column.addWidget(self.add)
         self._models: Sequence[ModelInfo] = ()
         self._current = ""
+        self._anchor: QWidget | None = None
         self._s_per_token: Mapping[str, float] = {}
         self.setFixedWidth(_WIDTH)
 
@@ -91,11 +92,25 @@ class ModelPicker(QFrame):
         """With its lower left corner at the anchor's upper left one."""
         self.search.clear()
         self._filter("")
-        self.adjustSize()
-        corner = anchor.mapToGlobal(QPoint(0, -self.height() - 8))
-        self.move(corner.x(), max(corner.y(), anchor.screen().availableGeometry().top()))
+        self._anchor = anchor
+        self._place()
         self.show()
+        # Only what is shown knows its height.
+        self._place()
         self.search.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.hide()
+        else:
+            super().keyPressEvent(event)
+
+    def _place(self) -> None:
+        if self._anchor is None:
+            return
+        self.adjustSize()
+        corner = self._anchor.mapToGlobal(QPoint(0, -self.height() - 8))
+        self.move(corner.x(), max(corner.y(), self._anchor.screen().availableGeometry().top()))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """The arrow keys and Enter work in the list while one types."""
@@ -124,7 +139,7 @@ class ModelPicker(QFrame):
         self._nothing.setText(self.tr("No model is called that") if words else self.tr("No model is here yet"))
         current = next((row for row in range(count) if self.list.item(row).data(_IS_CHOSEN)), 0)
         self.list.setCurrentRow(current if count else -1)
-        self.adjustSize()
+        self._place()
 
     def _item(self, model: ModelInfo) -> QListWidgetItem:
         item = QListWidgetItem(model_title(model.title))

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QDoubleSpinBox,
     QFrame,
     QHBoxLayout,
     QInputDialog,
@@ -26,6 +25,7 @@ from app.conversations.records import Preset
 from app.theme import tokens
 from app.translation import QT_TRANSLATE_NOOP
 from app.widgets.buttons import button, icon_button
+from app.widgets.inputs import double_spin_box
 from app.widgets.labels import label
 from engine.api import SamplingOptions
 from engine.errors import InvalidRequest
@@ -246,13 +246,12 @@ class _SamplingRow(QWidget):
         self._field = field
         title = QCoreApplication.translate("OptionsPanel", field.title)
         help_text = QCoreApplication.translate("OptionsPanel", field.help)
-        self.box = QDoubleSpinBox()
+        self.box = double_spin_box(title)
         self.box.setDecimals(field.decimals)
         self.box.setRange(field.lowest - field.step, field.highest)
         self.box.setSingleStep(field.step)
         # The place below the lowest number stands for "not set".
         self.box.setSpecialValueText(self._default_text())
-        self.box.setAccessibleName(title)
         self.box.setToolTip(help_text)
         self.box.setKeyboardTracking(False)
         self.box.setFixedWidth(124)

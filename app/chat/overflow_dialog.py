@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QRadioButton, QVBoxLayout, QWidget
 
@@ -20,7 +22,7 @@ class OverflowDialog(QDialog):
     drop_chosen = Signal()
     fresh_chosen = Signal(str)
 
-    def __init__(self, need: int, have: int, messages: list[StoredMessage], parent: QWidget | None = None) -> None:
+    def __init__(self, need: int, have: int, messages: Sequence[StoredMessage], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         look = tokens()
         self.setWindowTitle(self.tr("The conversation is too long for this model"))
@@ -70,7 +72,7 @@ class OverflowDialog(QDialog):
             self.drop_chosen.emit()
 
 
-def summary_of(messages: list[StoredMessage]) -> str:
+def summary_of(messages: Sequence[StoredMessage]) -> str:
     """The beginning of everything that was said, but the last question: something to cut down, not to write anew."""
     lines: list[str] = []
     for each in messages:

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QTimer, QUrl, Signal, Slot
-from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QTimer, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.chat_desk import ChatDesk
 from app.chat.composer import Composer, ComposerMode
 from app.chat.empty_chat import EmptyChat
 from app.chat.find_bar import FindBar
-from app.chat.footer_view import MessageAction
 from app.chat.formulas import Formulas
+from app.chat.links import follow_link
 from app.chat.live_answers import LiveAnswers
-from app.chat.markdown_html import COPY_SCHEME, decode_copy
+from app.chat.message_deeds import MessageDeeds
 from app.chat.model_list import ModelList
 from app.chat.model_picker import ModelPicker
 from app.chat.options_panel import OptionsPanel
@@ -27,8 +26,7 @@ from app.chat.part_views import model_title
 from app.chat.text_files import UnreadableFile
 from app.chat.token_count import TokenCount
 from app.chat.transcript import Transcript
-from app.conversations.answers import without_thinking
-from app.conversations.records import WORKING, Draft, Preset, StoredMessage
+from app.conversations.records import Draft, Preset, StoredMessage
 from app.services import Services
 from app.settings import RAM_BUDGET, VRAM_BUDGET
 from app.shortcuts import add_action
@@ -39,7 +37,6 @@ from app.widgets.notice_bar import NoticeBar, NoticeKind
 from engine.api import LoadOptions, ModelInfo
 from engine.errors import ContextOverflow, EngineError
 
-_UNDO_MS = 10_000
 _WARM_UP_MS = 4000
 
 
@@ -64,10 +61,7 @@ class ChatPage(QWidget):
         self.options = OptionsPanel()
         self.picker = ModelPicker(self)
         self._middle = QStackedWidget()
-        self._edited: int | None = None
-        self._deleted: int | None = None
-        self._undo_timer = QTimer(self, singleShot=True, interval=_UNDO_MS)
-        self._undo_timer.timeout.connect(self._forget_deleted)
+        self.deeds = MessageDeeds(self.desk, self._store, self.composer, self.transcript, self.notice, self)
         self._has_opened = False
         QTimer.singleShot(_WARM_UP_MS, self, Formulas.warm_up)
         self._lay_out()
@@ -151,18 +145,17 @@ class ChatPage(QWidget):
         self.desk.opened.connect(self._show_conversation)
         self.desk.changed.connect(self._show_changes)
         self.desk.options_changed.connect(self._show_options)
-        self.desk.message_deleted.connect(self._offer_undo)
         self.models.changed.connect(self._show_options)
         self.models.failed.connect(self._show_error)
+        self._queue.model_changed.connect(self.models.take_loaded)
         self.count.counted.connect(self.composer.meter.show_tokens)
         self.live.text_arrived.connect(self.transcript.append_text)
         self._queue.answer_started.connect(self._refresh_message)
         self._queue.answer_finished.connect(self._take_end)
         self._queue.answer_failed.connect(self._take_failure)
         self._queue.queue_changed.connect(self._show_working)
-        self.transcript.action_chosen.connect(self._act)
         self.transcript.stop_asked.connect(self.desk.stop)
-        self.transcript.link_chosen.connect(self._follow_link)
+        self.transcript.link_chosen.connect(lambda address: follow_link(address, self))
         self.transcript.typed.connect(self.composer.text.type_text)
         self._wire_composer()
         self._wire_options()
@@ -173,14 +166,10 @@ class ChatPage(QWidget):
         self.empty.example_chosen.connect(self.composer.text.set_text)
         self.empty.example_chosen.connect(self.composer.text.setFocus)
         self.empty.add_model_asked.connect(lambda: self.navigate.emit("wizard"))
-        self.notice.action_chosen.connect(self._undo_delete)
 
     def _wire_composer(self) -> None:
         self.composer.send_asked.connect(self._send)
-        self.composer.edit_asked.connect(self._finish_edit)
-        self.composer.edit_ended.connect(self._forget_edit)
         self.composer.stop_asked.connect(self.desk.stop)
-        self.composer.last_prompt_wanted.connect(self._edit_last_question)
         self.composer.draft_changed.connect(self.desk.save_draft)
         self.composer.draft_changed.connect(self._count)
         self.composer.thinking_chosen.connect(self.desk.set_thinking)
@@ -204,14 +193,14 @@ class ChatPage(QWidget):
         add_action(self, "choose_model", self.choose_model)
         add_action(self, "stop", self._escape)
         add_action(self, "regenerate", self.desk.regenerate_last)
-        add_action(self, "copy_last", self._copy_last)
+        add_action(self, "copy_last", self.deeds.copy_last)
 
     # Showing
 
     @Slot()
     def _show_conversation(self) -> None:
         """Another one was opened."""
-        self._edited = None
+        self.deeds.forget_deleted()
         self.notice.clear()
         if self.find_bar.isVisible():
             self.find_bar.close_bar()
@@ -255,10 +244,14 @@ class ChatPage(QWidget):
         self._count()
 
     def _show_picker(self) -> None:
-        plans = {each.name: self.models.plan_of(each.name) for each in self.models.models}
-        predictions = {name: plan.predicted_s_per_token for name, plan in plans.items() if plan is not None}
+        """With what a token took last time, or what it should take where that is not known."""
+        paces = {
+            each.name: self._store.measured_s_per_token(each.name) or self.models.predicted_s_per_token(each.name)
+            for each in self.models.models
+        }
+        known = {name: pace for name, pace in paces.items() if pace is not None}
         name = self.desk.conversation.model or self._default_model()
-        self.picker.show_models(self.models.models, name, predictions)
+        self.picker.show_models(self.models.models, name, known)
 
     @Slot()
     def _show_working(self) -> None:
@@ -269,7 +262,10 @@ class ChatPage(QWidget):
     def _refresh_message(self, message_id: int) -> None:
         message = self._store.message(message_id)
         if message is not None and message.conversation_id == self.desk.id:
-            self._show_changes()
+            text = self.live.text_of(message_id)
+            self.transcript.update_message(message if text is None else replace(message, text=text))
+            self._show_working()
+            self._count()
 
     @Slot(int, object)
     def _take_end(self, message_id: int, result: object) -> None:
@@ -309,6 +305,15 @@ class ChatPage(QWidget):
         self.desk.send(draft)
         self.transcript.jump_to_end()
 
+    def _escape(self) -> None:
+        """Leaves the innermost thing; with nothing to leave it stops the answer."""
+        if self.find_bar.isVisible() and self.find_bar.field.hasFocus():
+            self.find_bar.close_bar()
+        elif self.composer.mode is not ComposerMode.WRITE:
+            self.composer.cancel_edit()
+        elif not self.transcript.clear_selection():
+            self.desk.stop()
+
     def choose_model(self) -> None:
         """Opens the picker."""
         self.models.refresh()
@@ -342,8 +347,14 @@ class ChatPage(QWidget):
 
     @Slot(object)
     def _show_error(self, error: EngineError) -> None:
-        self._deleted = None
+        self.deeds.forget_deleted()
         self.notice.show_notice(NoticeKind.WARNING, error.message, error.next_step, detail=error.detail)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        # Another scale comes with another style sheet.
+        if event.type() is QEvent.Type.StyleChange:
+            self.composer.setMaximumWidth(tokens().reading_width + tokens().xl)
 
     # What others ask
 

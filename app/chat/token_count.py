@@ -1,4 +1,7 @@
-"""How many tokens a conversation has: asked of the engine after a pause in the writing, one question at a time."""
+"""How many tokens a conversation has: asked of the engine after a pause in the writing.
+
+What was said before is counted once, what is being written anew; the sum is off by the few tokens of a template.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,12 @@ class TokenCount(QObject):
     def __init__(self, engine: EngineHost, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
-        self._wanted: tuple[tuple[Message, ...], ModelInfo] | None = None
-        self._asked: tuple[tuple[Message, ...], ModelInfo] | None = None
+        self._model: ModelInfo | None = None
+        self._conversation: Conversation | None = None
+        self._path: Sequence[StoredMessage] = ()
+        self._draft = Draft()
+        self._history: _Share | None = None
+        self._written: _Share | None = None
         self._call: EngineCall | None = None
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._go)
@@ -33,41 +40,69 @@ class TokenCount(QObject):
     def ask(
         self, conversation: Conversation, path: Sequence[StoredMessage], draft: Draft, model: ModelInfo | None
     ) -> None:
-        """The latest question counts; what is known meanwhile stays shown."""
-        done = [each for each in path if each.state not in WORKING]
-        messages = prompt_messages(conversation, done)
-        words = question_text_of(draft)
-        if words.strip():
-            messages = (*messages, Message("user", words))
-        # What can be counted ends with a question: an answer at the end is counted as one, which comes close.
-        if messages and messages[-1].role == "assistant":
-            messages = (*messages[:-1], Message("user", messages[-1].text))
-        if model is None or model.state != "ready" or not messages or messages[-1].role != "user":
-            self._wanted = None
+        """The latest question counts; what is known meanwhile stays shown. ``path`` the same object: unchanged."""
+        if model is None or model.state != "ready" or not (path or draft.text.strip() or draft.attachments):
+            self._model = None
             self._pause.stop()
             self.counted.emit(None, None)
             return
-        self._wanted = (messages, model)
+        self._conversation, self._path, self._draft, self._model = conversation, path, draft, model
         self._pause.start()
 
+    @Slot()
     def _go(self) -> None:
-        if self._call is not None or self._wanted is None or self._wanted == self._asked:
+        """Asks for one share that is not known yet; when both are, tells the sum."""
+        if self._call is not None or self._model is None or self._conversation is None:
             return
-        self._asked = self._wanted
-        messages, model = self._wanted
-        call = self._call = EngineCall(self._engine, "count_tokens", messages, parent=self, folder=Path(model.path))
-        call.result.connect(lambda count: self.counted.emit(count, model.context))
-        # A conversation that cannot be counted is no news: sending it says what is the matter.
-        call.failed.connect(lambda: self.counted.emit(None, None))
+        history_key = (self._model.name, self._conversation.system_prompt, self._conversation.context_start_id)
+        if self._history is None or not self._history.is_for(history_key, self._path):
+            done = [each for each in self._path if each.state not in WORKING]
+            self._history = _Share(history_key, self._path)
+            self._count(self._history, prompt_messages(self._conversation, done) if done else ())
+            return
+        written_key = (self._model.name, self._draft)
+        if self._written is None or not self._written.is_for(written_key, None):
+            text = question_text(
+                StoredMessage(0, 0, None, "user", self._draft.text, 0.0, attachments=self._draft.attachments)
+            )
+            self._written = _Share(written_key, None)
+            self._count(self._written, (Message("user", text),) if text.strip() else ())
+            return
+        if self._history.tokens is None or self._written.tokens is None:
+            self.counted.emit(None, None)
+        else:
+            self.counted.emit(self._history.tokens + self._written.tokens, self._model.context)
+
+    def _count(self, share: _Share, messages: Sequence[Message]) -> None:
+        # What can be counted ends with a question: an answer at the end is counted as one, which comes close.
+        if messages and messages[-1].role == "assistant":
+            messages = (*messages[:-1], Message("user", messages[-1].text))
+        if not messages or messages[-1].role != "user" or self._model is None:
+            share.tokens = 0
+            self._go()
+            return
+        folder = Path(self._model.path)
+        call = self._call = EngineCall(self._engine, "count_tokens", tuple(messages), parent=self, folder=folder)
+        # A share that cannot be counted stays None: sending it says what is the matter.
+        call.result.connect(share.take)
         call.finished.connect(self._ended)
 
     @Slot()
     def _ended(self) -> None:
         self._call = None
-        if self._wanted is not None and self._wanted != self._asked:
-            self._pause.start()
+        self._go()
 
 
-def question_text_of(draft: Draft) -> str:
-    """A draft as it would be sent."""
-    return question_text(StoredMessage(0, 0, None, "user", draft.text, created_at=0.0, attachments=draft.attachments))
+class _Share:
+    """What was counted, and for what."""
+
+    def __init__(self, key: object, path: Sequence[StoredMessage] | None) -> None:
+        self._key = key
+        self._path = path
+        self.tokens: int | None = None
+
+    def is_for(self, key: object, path: Sequence[StoredMessage] | None) -> bool:
+        return self._key == key and self._path is path
+
+    def take(self, tokens: int) -> None:
+        self.tokens = tokens

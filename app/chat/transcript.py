@@ -1,6 +1,6 @@
-"""The conversation as it is read: messages, the answer that grows, what the reader marks and chooses.
+"""The conversation as it is read: messages, the answer that grows, what the reader chooses.
 
-Owns the current message, the selection and how tokens become drawings: only the last parts of a growing answer are
+Owns the current message and how tokens become drawings: only the last parts of a growing answer are
 drawn again. Must not know who sends messages or where they are kept.
 """
 
@@ -9,13 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
     QColor,
     QFocusEvent,
-    QGuiApplication,
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
@@ -24,14 +23,13 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from app.chat.document_view import DocumentView
 from app.chat.footer_view import FooterView, MessageAction
 from app.chat.formulas import Formulas
 from app.chat.live_progress import LiveProgress
+from app.chat.marked_column import MarkedColumn
 from app.chat.part_views import PartView
-from app.chat.selection import Place, Selection
 from app.chat.transcript_item import TranscriptItem
-from app.chat.virtual_column import Key, VirtualColumn
+from app.chat.virtual_column import Key
 from app.conversations.records import WORKING, StoredMessage
 from app.theme import tokens
 from app.widgets.buttons import icon_button
@@ -39,15 +37,13 @@ from app.widgets.buttons import icon_button
 _FLUSH_MS = 40
 # Of the time between two drawings of a growing answer, drawing may take a fifth: the window stays quick.
 _REST_PER_WORK = 4.0
-_EVERYTHING = 10**9
 
 
-class Transcript(VirtualColumn):
+class Transcript(MarkedColumn):
     """``action_chosen`` carries a message's id and a ``MessageAction``; ``typed`` what was typed while reading."""
 
     action_chosen = Signal(int, object)
     stop_asked = Signal(int)
-    link_chosen = Signal(str)
     typed = Signal(str)
 
     def __init__(self, formulas: Formulas, parent: QWidget | None = None) -> None:
@@ -63,7 +59,6 @@ class Transcript(VirtualColumn):
         self._index: dict[int, int] = {}
         self._current: int | None = None
         self._hovered: int | None = None
-        self._selection = Selection()
         self._words = ""
         self._growing: set[int] = set()
         self._flush = QTimer(self, singleShot=True, interval=_FLUSH_MS)
@@ -188,100 +183,6 @@ class Transcript(VirtualColumn):
     def current(self) -> int | None:
         return self._current
 
-    # Selection
-
-    def selected_text(self) -> str:
-        if self._selection.is_empty:
-            return ""
-        first, last = self._selection.bounds
-        texts = (
-            self._selected_in(index, part)
-            for index in range(first.item, min(last.item, len(self._items) - 1) + 1)
-            for part in range(len(self._items[index].parts))
-            if (first.item, first.part) <= (index, part) <= (last.item, last.part)
-        )
-        return "\n\n".join(each for each in texts if each)
-
-    def copy_selection(self) -> None:
-        if text := self.selected_text():
-            QGuiApplication.clipboard().setText(text)
-
-    def clear_selection(self) -> bool:
-        """Whether there was one."""
-        was_empty = self._selection.is_empty
-        self._selection.clear()
-        self._draw_selection()
-        return not was_empty
-
-    def select_all(self) -> None:
-        if self._items:
-            last = len(self._items) - 1
-            self._selection.set(Place(0, 0, 0), Place(last, len(self._items[last].parts) - 1, _EVERYTHING))
-            self._draw_selection()
-
-    def _selected_in(self, index: int, part: int) -> str:
-        view = self._views.get((index, part))
-        made = view or self._factory.make(self._items[index].parts[part], self._items[index])
-        text = ""
-        if made.document is not None:
-            text = made.document.text_between(*self._selection.within(index, part, made.document.length))
-        if view is None:
-            made.deleteLater()
-        return text
-
-    def _begin_selection(self, document: DocumentView, position: int, clicks: int) -> None:
-        self.setFocus()
-        key = self._key_of(document)
-        if key is None:
-            return
-        extends = bool(QGuiApplication.keyboardModifiers() & Qt.KeyboardModifier.ShiftModifier)
-        if clicks == 2:
-            start, end = document.word_at(position)
-            self._selection.set(Place(*key, start), Place(*key, end))
-        elif extends and self._selection.anchor is not None:
-            self._selection.set(self._selection.anchor, Place(*key, position))
-        else:
-            self._selection.begin(Place(*key, position))
-        self._draw_selection()
-
-    def _move_selection(self, point: QPoint) -> None:
-        if self._selection.anchor is None:
-            return
-        inside = self.viewport().mapFromGlobal(point)
-        below = inside.y() - self.viewport().height()
-        if inside.y() < 0 or below > 0:
-            bar = self.verticalScrollBar()
-            bar.setValue(bar.value() + (inside.y() if inside.y() < 0 else below) // 2)
-        if place := self._place_at(inside):
-            self._selection.set(self._selection.anchor, place)
-            self._draw_selection()
-
-    def _end_selection(self) -> None:
-        clipboard = QGuiApplication.clipboard()
-        if not self._selection.is_empty and clipboard.supportsSelection():
-            clipboard.setText(self.selected_text(), clipboard.Mode.Selection)
-
-    def _place_at(self, point: QPoint) -> Place | None:
-        """The character nearest to a point of the viewport."""
-        best: tuple[int, Key, DocumentView] | None = None
-        for key, view in self._views.items():
-            if view.document is not None:
-                distance = max(view.y() - point.y(), point.y() - view.geometry().bottom(), 0)
-                if best is None or distance < best[0]:
-                    best = (distance, key, view.document)
-        if best is None:
-            return None
-        _, key, document = best
-        return Place(*key, document.place_at(document.mapFrom(self.viewport(), point)))
-
-    def _key_of(self, document: DocumentView) -> Key | None:
-        return next((key for key, view in self._views.items() if view.document is document), None)
-
-    def _draw_selection(self) -> None:
-        for (index, part), view in self._views.items():
-            if view.document is not None:
-                view.document.set_selected(*self._selection.within(index, part, view.document.length))
-
     # Keys and pointer
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -312,16 +213,21 @@ class Transcript(VirtualColumn):
         return super().viewportEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self._move_selection(event.globalPosition().toPoint())
+            return
         y = event.position().toPoint().y() + self.verticalScrollBar().value()
         self._hover(self._heights.row_at(y) if self._items and y < self._heights.total else None)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._selection.clear()
-        self._draw_selection()
+        """Beside the texts: a selection may begin there, at the nearest character."""
+        self.clear_selection()
         self.setFocus()
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._begin_at(event.position().toPoint())
 
     def _copy(self) -> None:
-        if self._selection.is_empty and self._current is not None:
+        if not self.has_selection and self._current is not None:
             self._choose(MessageAction.COPY)
         else:
             self.copy_selection()
@@ -375,23 +281,17 @@ class Transcript(VirtualColumn):
     # Placing
 
     def _view_made(self, key: Key, view: PartView) -> None:
+        super()._view_made(key, view)
         index, part = key
         self._factory.connect(view, self, index, part)
         view.entered.connect(lambda: self._hover(index))
-        document = view.document
-        if document is None:
-            return
-        document.selection_begun.connect(lambda place, clicks: self._begin_selection(document, place, clicks))
-        document.selection_moved.connect(self._move_selection)
-        document.selection_ended.connect(self._end_selection)
-        document.link_chosen.connect(self.link_chosen)
-        if self._words:
-            document.mark_words(self._words)
+        if self._words and view.document is not None:
+            view.document.mark_words(self._words)
 
     def _placed(self) -> None:
+        super()._placed()
         for index in {key[0] for key in self._views}:
             self._show_actions(index)
-        self._draw_selection()
         self.jump.setVisible(not self._sticks and bool(self._items))
         size = self.jump.sizeHint()
         area = self.viewport().geometry()
@@ -421,7 +321,7 @@ class Transcript(VirtualColumn):
         self._replace_items(fresh, first)
         self._index = {each.message.id: index for index, each in enumerate(self._items)}
         self._growing.clear()
-        self._selection.clear()
+        self.clear_selection()
         self._hovered = None
         self.place()
 

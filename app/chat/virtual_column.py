@@ -77,10 +77,11 @@ class VirtualColumn(QAbstractScrollArea):
         self._placed()
 
     def column_width(self) -> int:
-        return max(min(self.viewport().width() - 2 * tokens().xl, tokens().reading_width), 120)
+        """Of the whole width: nothing moves when a scroll bar comes."""
+        return max(min(self.width() - 2 * tokens().xl, tokens().reading_width), 120)
 
     def column_left(self) -> int:
-        return (self.viewport().width() - self.column_width()) // 2
+        return (self.width() - self.column_width()) // 2
 
     # For those who build on this
 

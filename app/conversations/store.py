@@ -8,6 +8,7 @@ Any thread may call it.
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -52,6 +53,7 @@ class ConversationStore:
         self._now = now
         self._listeners: list[Callable[[], None]] = []
         self._open_id: int | None = None
+        self._revision = 0
         self._erase_old()
 
     @property
@@ -69,6 +71,11 @@ class ConversationStore:
         """
         self._listeners.append(listener)
         return lambda *_: self._listeners.remove(listener)
+
+    @property
+    def revision(self) -> int:
+        """Grows with every change but tokens and drafts: what was read at the same revision still holds."""
+        return self._revision
 
     # Conversations
 
@@ -207,36 +214,48 @@ class ConversationStore:
 
     def messages(self, conversation_id: int) -> list[StoredMessage]:
         """The active path from the first message to the last. An answer in the making has its text so far."""
-        tree = self.all_messages(conversation_id)
-        children: dict[int | None, list[StoredMessage]] = {}
-        for each in tree:
-            children.setdefault(each.parent_id, []).append(each)
-        active = self._active_ids(conversation_id)
+        children: dict[int | None, list[sqlite3.Row]] = {}
+        for row in self._message_rows(conversation_id):
+            children.setdefault(row["parent_id"], []).append(row)
         path: list[StoredMessage] = []
         parent_id: int | None = None
         while siblings := children.get(parent_id):
-            index = next((i for i, each in enumerate(siblings) if each.id in active), len(siblings) - 1)
-            path.append(replace(siblings[index], version=index + 1, versions=len(siblings)))
-            parent_id = siblings[index].id
+            index = next((i for i, row in enumerate(siblings) if row["is_active"]), len(siblings) - 1)
+            path.append(self._with_text(read_message(siblings[index], index + 1, len(siblings))))
+            parent_id = path[-1].id
         return path
 
     def all_messages(self, conversation_id: int) -> list[StoredMessage]:
         """Every version, in the order of writing. ``version`` and ``versions`` are not filled in."""
-        rows = self._database.rows(
-            "SELECT * FROM messages WHERE conversation_id = ? AND deleted_at IS NULL ORDER BY id", (conversation_id,)
+        return [self._with_text(each) for each in read_rows(self._message_rows(conversation_id), read_message)]
+
+    def path_to(self, message_id: int) -> list[StoredMessage]:
+        """The messages above it, the first one first."""
+        found = self.message(message_id)
+        by_id = {row["id"]: row for row in self._message_rows(found.conversation_id)} if found else {}
+        path: list[StoredMessage] = []
+        parent_id = found.parent_id if found else None
+        while parent_id in by_id:
+            path.append(self._with_text(read_message(by_id[parent_id])))
+            parent_id = path[-1].parent_id
+        return path[::-1]
+
+    def working_message(self, conversation_id: int) -> int | None:
+        """The first answer that is made or waits."""
+        row = self._database.row(
+            "SELECT id FROM messages WHERE conversation_id = ? AND state IN ('waiting', 'running')"
+            " AND deleted_at IS NULL ORDER BY id LIMIT 1",
+            (conversation_id,),
         )
-        found = read_rows(rows, read_message)
-        return [replace(each, text=self.text_so_far(each.id)) if each.state in WORKING else each for each in found]
+        return None if row is None else int(row["id"])
 
     def message(self, message_id: int) -> StoredMessage | None:
         rows = self._database.rows("SELECT * FROM messages WHERE id = ? AND deleted_at IS NULL", (message_id,))
         found = next(iter(read_rows(rows, read_message)), None)
         if found is None:
             return None
-        if found.state in WORKING:
-            found = replace(found, text=self.text_so_far(message_id))
         siblings = self._sibling_ids(found)
-        return replace(found, version=siblings.index(found.id) + 1, versions=len(siblings))
+        return replace(self._with_text(found), version=siblings.index(found.id) + 1, versions=len(siblings))
 
     def versions(self, message_id: int) -> list[int]:
         """Ids of the message and its siblings, oldest first."""
@@ -276,6 +295,7 @@ class ConversationStore:
         with self._database.transaction():
             self._deactivate(found.conversation_id, found.parent_id)
             self._database.write("UPDATE messages SET is_active = 1 WHERE id = ?", (message_id,))
+        self._notify()
 
     def delete_message(self, message_id: int) -> None:
         """Hides this version with all that follows it; the version before it, or after it, is shown instead."""
@@ -284,6 +304,7 @@ class ConversationStore:
         if len(siblings) > 1:
             index = siblings.index(message_id)
             self.activate(siblings[index - 1] if index else siblings[1])
+        self._notify()
 
     def restore_message(self, message_id: int) -> None:
         self._database.write("UPDATE messages SET deleted_at = NULL WHERE id = ?", (message_id,))
@@ -325,11 +346,15 @@ class ConversationStore:
         conversation = self.conversation(message.conversation_id) if message else None
         if message is None or conversation is None or message.state not in WORKING:
             return None
-        return answers.unfinished_answer(self._database, conversation, message, self._path_to(message))
+        return answers.unfinished_answer(self._database, conversation, message, self.path_to(message_id))
 
     def text_so_far(self, message_id: int) -> str:
         """What arrived of an answer in the making."""
         return answers.text_so_far(self._database, message_id)
+
+    def measured_s_per_token(self, model: str) -> float | None:
+        """What a token took in this model's latest answer that was longer than a few."""
+        return answers.measured_s_per_token(self._database, model)
 
     # Search
 
@@ -337,22 +362,14 @@ class ConversationStore:
         """Conversations whose title or messages contain ``query``, case ignored: titles first, then the latest."""
         return search.search(self._database, query, limit)
 
-    def _path_to(self, message: StoredMessage) -> list[StoredMessage]:
-        """The messages above ``message``, first one first."""
-        by_id = {each.id: each for each in self.all_messages(message.conversation_id)}
-        path: list[StoredMessage] = []
-        parent_id = message.parent_id
-        while parent_id is not None and parent_id in by_id:
-            path.append(by_id[parent_id])
-            parent_id = by_id[parent_id].parent_id
-        return path[::-1]
-
-    def _active_ids(self, conversation_id: int) -> set[int]:
-        rows = self._database.rows(
-            "SELECT id FROM messages WHERE conversation_id = ? AND is_active AND deleted_at IS NULL",
-            (conversation_id,),
+    def _message_rows(self, conversation_id: int) -> list[sqlite3.Row]:
+        return self._database.rows(
+            "SELECT * FROM messages WHERE conversation_id = ? AND deleted_at IS NULL ORDER BY id", (conversation_id,)
         )
-        return {int(row["id"]) for row in rows}
+
+    def _with_text(self, message: StoredMessage) -> StoredMessage:
+        """An answer in the making has its words in pieces."""
+        return replace(message, text=self.text_so_far(message.id)) if message.state in WORKING else message
 
     def _sibling_ids(self, message: StoredMessage) -> list[int]:
         rows = self._database.rows(
@@ -382,6 +399,7 @@ class ConversationStore:
         self._notify()
 
     def _notify(self) -> None:
+        self._revision += 1
         for listener in tuple(self._listeners):
             listener()
 

@@ -49,6 +49,7 @@ from engine.store.transfer import Transfer
 if TYPE_CHECKING:
     from engine.store.download_work import Work
 
+_FIRST_ATTEMPTS = 5
 T = TypeVar("T")
 
 
@@ -150,7 +151,9 @@ class _Download:
         # What the threads of this run look at: whatever ends the run stops them.
         self._stop = CancelToken()
         self._told: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._hub = HubClient(access, patience=options.patience, wait=self._hold)
+        # Before anything is here, a wrong address or a missing network is better said soon than waited for.
+        first = replace(options.patience, attempts=min(options.patience.attempts, _FIRST_ATTEMPTS))
+        self._hub = HubClient(access, patience=first, wait=self._hold)
         self.folder = DownloadFolder(downloads_folder(store))
         self.result: SplitResult | None = None
 
@@ -194,6 +197,7 @@ class _Download:
     def _fetch_and_cut(self, repo: HubRepo, split: Path) -> Generator[Event, None, Finished]:
         with tempfile.TemporaryDirectory(prefix="strata-") as scratch:
             model = yield from self._in_background(lambda: learn_model(self._hub, repo, Path(scratch), self._tell))
+            yield JobProgress("planning", 0, 0, "", 0, 0, 0.0, None)
             work = yield from self._in_background(lambda: self._plan(model, split))
         self._cancel.raise_if_cancelled()
         ahead = self._choose_ahead(model, work)

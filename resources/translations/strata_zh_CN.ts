@@ -107,18 +107,6 @@
         <source>Options of this chat</source>
         <translation>此对话的选项</translation>
     </message>
-    <message>
-        <source>The message and what followed it are gone.</source>
-        <translation>该消息及其后的内容已删除。</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>撤销</translation>
-    </message>
-    <message>
-        <source>Open this address in your browser?</source>
-        <translation>在浏览器中打开此地址？</translation>
-    </message>
 </context>
 <context>
     <name>ChatRowDelegate</name>
@@ -445,7 +433,7 @@
     </message>
     <message>
         <source>At the peak {peak} instead of {usual_peak}; afterwards {after} instead of {usual_after}. Otherwise each file is removed once every block cut from it has been read back and verified.</source>
-        <translation>峰值为 {peak} 而不是 {usual_peak}；完成后为 {after} 而不是 {usual_after}。否则，当从某个文件切出的每一块都已读回并校验后，会移除该文件。</translation>
+        <translation>峰值为 {peak}，而不是 {usual_peak}；完成后{after}，而不是{usual_after}。否则，当从某个文件切出的每一块都已读回并校验后，会移除该文件。</translation>
     </message>
     <message>
         <source>Delete the original as it is cut</source>
@@ -525,7 +513,7 @@
     </message>
     <message>
         <source>At the peak {peak} instead of {usual_peak}; afterwards {after} instead of {usual_after}. Each weight file of the original goes only once every block cut from it has been read back and verified. The original is then gone from its place, also for other programs.</source>
-        <translation>峰值为 {peak} 而不是 {usual_peak}；完成后为 {after} 而不是 {usual_after}。只有当从某个权重文件切出的每一块都已读回并校验后，才会删除该文件。之后原文件将不复存在，其他程序也无法再使用。</translation>
+        <translation>峰值为 {peak}，而不是 {usual_peak}；完成后{after}，而不是{usual_after}。只有当从某个权重文件切出的每一块都已读回并校验后，才会删除该文件。之后原文件将不复存在，其他程序也无法再使用。</translation>
     </message>
     <message>
         <source>{size} less than today</source>
@@ -953,6 +941,10 @@
         <translation>第 {number} / {count} 块</translation>
     </message>
     <message>
+        <source>Looking through the model, a few seconds</source>
+        <translation>正在查看模型，需要几秒钟</translation>
+    </message>
+    <message>
         <source>{speed} · nothing has moved for a while</source>
         <translation>{speed} · 已有一段时间没有进展</translation>
     </message>
@@ -1088,6 +1080,13 @@
     <message>
         <source>Refresh</source>
         <translation>刷新</translation>
+    </message>
+</context>
+<context>
+    <name>Links</name>
+    <message>
+        <source>Open this address in your browser?</source>
+        <translation>在浏览器中打开此地址？</translation>
     </message>
 </context>
 <context>
@@ -1227,6 +1226,17 @@
     <message>
         <source>{page} – Strata</source>
         <translation>{page} – Strata</translation>
+    </message>
+</context>
+<context>
+    <name>MessageDeeds</name>
+    <message>
+        <source>The message and what followed it are gone.</source>
+        <translation>该消息及其后的内容已删除。</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
     </message>
 </context>
 <context>

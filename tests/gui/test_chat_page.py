@@ -240,6 +240,9 @@ def test_the_picker_finds_and_chooses_a_model(chat: Chat) -> None:
     chat.qtbot.keyClick(picker.search, Qt.Key.Key_Return)
     assert chat.page.desk.conversation.model == other.name
     assert "Huge-70B" in chat.page.composer.model.text()
+    chat.page.choose_model()
+    chat.qtbot.keyClick(picker.search, Qt.Key.Key_Escape)
+    assert picker.isHidden()
     picker.search.setText("cut")
     chat.qtbot.keyClick(picker.search, Qt.Key.Key_Return)
     assert chat.page.desk.conversation.model == other.name

@@ -31,6 +31,12 @@ MACHINE = Computer(
 SPLITTING = JobProgress("cutting", 17, 42, "layer-015", 11_800_000_000, 29_500_000_000, 0.62 * GB, 28.5 * 60)
 
 
+DOWNLOADING = JobProgress(
+    "downloading", 3, 5, "model-00003-of-00005.safetensors", 9_100_000_000, 16_400_000_000, 38e6, 190
+)
+CUTTING = JobProgress("cutting", 17, 39, "layer-015", 7_200_000_000, 16_400_000_000, 0.62 * GB, 240)
+
+
 def _model(title: str, nbytes: int, *, state: str = "ready", thinks: bool = False) -> ModelInfo:
     name = title.replace("/", "--") + "@9c1f2ab4"
     return ModelInfo(
@@ -69,6 +75,16 @@ PLAN = ModelPlan(
 def fill_engine(engine: FakeEngineHost) -> None:
     engine.reply("probe", MACHINE.report)
     engine.reply("list_models", MODELS)
+    engine.reply(
+        "plan_download",
+        lambda request: replace(
+            PLAN,
+            is_cut=False,
+            download_bytes=16_400_000_000,
+            disk_peak_bytes=(33 if request.kwargs["keep_download"] else 21) * GB,
+            disk_after_bytes=(33 if request.kwargs["keep_download"] else 16) * GB,
+        ),
+    )
     engine.reply("plan", lambda request: replace(PLAN, is_cut=request.args[0] in [each.name for each in MODELS]))
 
 
