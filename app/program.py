@@ -77,6 +77,9 @@ class Program(QObject):
 
     def start(self) -> None:
         """The window first; what costs time follows when it is on the screen."""
+        if not self._options.is_safe_mode:
+            # Before a page is built, so that it finds them under way; the engine is asked once it runs.
+            self.services.answers.resume_unfinished()
         is_new = not self.services.settings.value(SETUP_FINISHED)
         self.window.go(PageName.WIZARD if is_new and not self._options.is_safe_mode else PageName.CHAT)
         self.window.show()
@@ -164,7 +167,6 @@ class Program(QObject):
         services.engine.start()
         services.jobs.start()
         self._night_shift.look()
-        services.answers.resume_unfinished()
 
     def _say_safe_mode(self) -> None:
         self.window.notice.show_notice(

@@ -80,8 +80,8 @@ QPushButton[kind="quiet"]:hover { background: $hover; color: $text; }
 QPushButton[kind="quiet"]:pressed { background: $pressed; }
 QPushButton[kind="quiet"]:focus { border: 2px solid $accent; padding: 0 11px; }
 QPushButton[kind="quiet"]:disabled { color: $line_strong; }
-QPushButton[kind="example"] { background: $raised; border: 1px solid $line; border-radius: ${radius_large}px; padding: 0;
-    min-height: 72px; }
+QPushButton[kind="example"] { background: $raised; border: 1px solid $line; border-radius: ${radius_large}px;
+    padding: 0; min-height: 72px; }
 QPushButton[kind="example"]:hover { background: $hover; }
 QPushButton[kind="example"]:focus { border: 2px solid $accent; padding: 0; }
 QPushButton[kind="link"] { background: transparent; border: 2px solid transparent; border-radius: 4px; color: $accent;

@@ -24,6 +24,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from app.about_dialog import AboutDialog
+from app.conversations.records import Draft
 from app.crash import CrashReport
 from app.crash_dialog import CrashDialog
 from app.icons import app_icon
@@ -37,7 +38,7 @@ from app.theme import ThemeChoice
 from app.translation import install_language
 from tests.helpers.fake_engine import FakeEngineHost, layer_progress
 from tests.helpers.shell_services import shell_services
-from tests.helpers.show_case import CUTTING, DOWNLOADING, MACHINE, SPLITTING, begin_answer, fill_chats, fill_engine
+from tests.helpers.show_case import CUTTING, DOWNLOADING, MACHINE, NEXT_QUESTION, SPLITTING, fill_chats, fill_engine
 
 SIZE = (1280, 820)
 LANGUAGES = ("en", "zh_CN")
@@ -123,10 +124,10 @@ def shoot_chat(studio: Studio, shoot: Shoot) -> None:
     shoot(window, "chat-models", page.picker)
     page.picker.hide()
     window.toggle_sidebar()
-    message_id = begin_answer(studio.services, first.id, studio.language)
-    window.go(PageName.LIBRARY)
-    window.go(f"chat:{first.id}")
-    settle(200)
+    page.desk.send(Draft(NEXT_QUESTION[studio.language]))
+    settle(300)
+    message_id = studio.services.answers.current
+    assert message_id is not None
     for block in (1, 12, 30, 37):
         studio.services.answers.answer_progress.emit(message_id, layer_progress(block, 80, token_index=11))
         settle(40)

@@ -66,6 +66,7 @@ class ModelPicker(QFrame):
         self.list.setItemDelegate(_ModelDelegate(self.list))
         self.list.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
         self.list.setMouseTracking(True)
+        self.list.installEventFilter(self)
         self.list.itemClicked.connect(self._choose)
         self.list.itemActivated.connect(self._choose)
         self._nothing = label("", "muted")
@@ -113,7 +114,10 @@ class ModelPicker(QFrame):
         self.move(corner.x(), max(corner.y(), self._anchor.screen().availableGeometry().top()))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """The arrow keys and Enter work in the list while one types."""
+        """The arrow keys and Enter work in the list while one types. Escape is the popup's before it is the page's."""
+        if event.type() is QEvent.Type.ShortcutOverride and cast(QKeyEvent, event).key() == Qt.Key.Key_Escape:
+            event.accept()
+            return True
         if watched is self.search and event.type() is QEvent.Type.KeyPress:
             key = cast(QKeyEvent, event).key()
             if key in {Qt.Key.Key_Down, Qt.Key.Key_Up}:

@@ -307,7 +307,9 @@ class ChatPage(QWidget):
 
     def _escape(self) -> None:
         """Leaves the innermost thing; with nothing to leave it stops the answer."""
-        if self.find_bar.isVisible() and self.find_bar.field.hasFocus():
+        if self.picker.isVisible():
+            self.picker.hide()
+        elif self.find_bar.isVisible() and self.find_bar.field.hasFocus():
             self.find_bar.close_bar()
         elif self.composer.mode is not ComposerMode.WRITE:
             self.composer.cancel_edit()

@@ -228,6 +228,7 @@ def test_tokens_are_counted_after_a_pause(chat: Chat) -> None:
     assert chat.page.composer.meter.accessibleName() == "3 of 8192 tokens of the context are used"
 
 
+@pytest.mark.qt_log_ignore("This plugin does not support grabbing the keyboard", extend=True)
 def test_the_picker_finds_and_chooses_a_model(chat: Chat) -> None:
     other = model_info("owner--huge@01234567", "owner/Huge-70B")
     broken = model_info("owner--cut@01234567", "owner/Cut", state="unfinished")

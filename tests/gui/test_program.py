@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from PySide6.QtCore import QTimer
@@ -53,8 +54,7 @@ class Desk:
         self.program = Program(app, Options(folder, is_safe_mode), settings, Secrets(no_keyring))
         self.quits = 0
         self.program.leave = self._leave
-        self.engine = self.program.services.engine
-        assert isinstance(self.engine, StandInEngine)
+        self.engine = cast(StandInEngine, self.program.services.engine)
         self.program.start()
 
     def _leave(self) -> None:

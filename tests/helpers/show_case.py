@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from app.conversations.records import AnswerState
 from app.conversations.store import ConversationStore
 from app.machine_record import MACHINE_FILE_NAME, write_machine
-from app.services import Services
-from engine.api import MachineReport, Message, ModelInfo, ModelPlan, SamplingOptions
+from engine.api import MachineReport, ModelInfo, ModelPlan
 from engine.events import JobProgress
 from tests.helpers.fake_engine import FakeEngineHost
 
@@ -155,16 +153,3 @@ def fill_chats(store: ConversationStore, language: str) -> None:
     store.rename_conversation(chat.id, TITLES[language])
     question = store.add_message(chat.id, "user", QUESTION[language], parent_id=None)
     store.add_message(chat.id, "assistant", ANSWER[language], parent_id=question.id, model=QWEN.name)
-
-
-def begin_answer(services: Services, conversation_id: int, language: str) -> int:
-    """A question whose answer is under way."""
-    store = services.conversations
-    last = store.messages(conversation_id)[-1]
-    question = store.add_message(conversation_id, "user", NEXT_QUESTION[language], parent_id=last.id)
-    answer = store.add_message(
-        conversation_id, "assistant", parent_id=question.id, model=QWEN.name, state=AnswerState.WAITING
-    )
-    messages = [Message("user", NEXT_QUESTION[language])]
-    services.answers.enqueue(conversation_id, answer.id, QWEN.name, messages, SamplingOptions())
-    return answer.id
