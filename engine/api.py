@@ -14,7 +14,7 @@ from typing import Protocol
 
 from engine.cancel import CancelToken as CancelToken
 from engine.events import Event
-from engine.generation.chat_format import Message as Message
+from engine.generation.messages import Message as Message
 from engine.generation.sampling import SamplingOptions as SamplingOptions
 from engine.hub_access import HubAccess as HubAccess
 from engine.hub_access import SearchFilters as SearchFilters

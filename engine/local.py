@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cancel import Cancelled, CancelToken
-from engine.errors import ModelNotFound, NotLoaded, UnsupportedModel
+from engine.errors import EngineError, NotLoaded, UnsupportedModel
 from engine.events import Event, Finished, Outcome, SplitResult
 from engine.generation.context_size import context_limit
 from engine.hub_access import HubAccess, SearchFilters
@@ -22,11 +22,11 @@ from engine.load_options import LoadOptions
 from engine.reports import HubModel, MachineReport, ModelInfo, ModelPlan
 from engine.request_checks import read_chat_template
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
-from engine.store.manifest import MANIFEST_NAME, read_manifest
+from engine.store.find_split import find_split
+from engine.store.manifest import read_manifest
 from engine.store.model_config import read_config
 from engine.store.model_store import ModelState, ModelStore, StoredModel
 from engine.store.open_source import open_source
-from engine.store.source import STARTER
 from engine.store.verifier import verify
 
 log = logging.getLogger(__name__)
@@ -154,12 +154,16 @@ class LocalEngine:
         store = ModelStore(self.store.data_dir, models_folder=target) if target else self.store
         return discard_download(repo, store)
 
+    def find(self, model: str) -> Path | None:
+        """The split that ``model`` means; None for a source that is not cut yet. Raises ``EngineError``."""
+        return find_split(model, self.store)
+
     def prepare(self, model: str, cancel: CancelToken) -> Iterator[Event]:
         """Makes sure ``model`` is cut: a name of the store as it is, any other source is split first.
 
         Ends with ``Finished``, whose result names the split's folder.
         """
-        folder = self._find(model)
+        folder = self.find(model)
         if folder is None:
             yield from self.split(model, delete_original=False, cancel=cancel)
         else:
@@ -243,17 +247,6 @@ class LocalEngine:
         self.unload()
         self._lane.close()
 
-    def _find(self, model: str) -> Path | None:
-        if model == STARTER or (Path(model).expanduser().is_dir() and not _is_split(model)):
-            manifest = self.store.find_finished(open_source(model).record)
-            return self.store.models_folder / manifest.model if manifest else None
-        try:
-            return self.store.resolve(model)
-        except ModelNotFound as error:
-            if Path(model).expanduser().exists() or _could_be_repo(model):
-                return None
-            raise error
-
     def _load(self, folder: Path, options: LoadOptions, emit: Emit, cancel: CancelToken) -> Finished:
         from engine.loading import load_model
 
@@ -301,26 +294,25 @@ def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase | None:
         return None
 
 
-def _is_split(model: str) -> bool:
-    return (Path(model).expanduser() / MANIFEST_NAME).is_file()
-
-
-def _could_be_repo(model: str) -> bool:
-    return model.count("/") == 1 and not model.startswith((".", "/", "~"))
-
-
 def _describe(model: StoredModel) -> ModelInfo:
-    is_ready = model.state is ModelState.READY
-    template = read_chat_template(model.folder) if is_ready else ""
+    state, context = model.state, None
+    if state is ModelState.READY:
+        try:
+            context = context_limit(read_config(model.folder))
+        except (EngineError, TypeError, ValueError, AttributeError) as error:
+            # One damaged config.json must not hide the other models.
+            log.info("config.json of %s: %r", model.name, error)
+            state = ModelState.DAMAGED
+    template = read_chat_template(model.folder) if state is ModelState.READY else ""
     return ModelInfo(
         name=model.name,
         title=model.title,
-        state=model.state.value,
+        state=state.value,
         nbytes=model.nbytes,
         path=str(model.folder),
         dtype=model.manifest.dtype if model.manifest else None,
         architecture=model.manifest.architecture if model.manifest else None,
-        context=context_limit(read_config(model.folder)) if is_ready else None,
+        context=context,
         can_chat=bool(template),
         has_thinking_switch="enable_thinking" in template,
         source=model.source.path if model.source else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,21 +18,22 @@ from engine.generation.context_size import cache_bytes, planned_context
 from engine.hub_access import HubAccess
 from engine.load_options import LoadOptions
 from engine.loading import choose_budgets
-from engine.probe import measure_folder_speed, measure_speeds
+from engine.probe import measure_bus_speed, measure_compute_speed, measure_folder_speed, measure_read_speed
 from engine.reports import ModelPlan
-from engine.store.disk_plan import BlockDemand, plan_disk
+from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.download import learnt_model
 from engine.store.download_work import WHOLE, plan_room
-from engine.store.manifest import SourceKind
+from engine.store.find_split import find_split
+from engine.store.manifest import SourceKind, read_manifest
 from engine.store.model_config import read_config
 from engine.store.model_store import ModelStore
 from engine.store.open_source import open_source
-from engine.store.original_files import drive_of, remaining_files
-from engine.store.source import Source
+from engine.store.progress_journal import ProgressJournal
 from engine.store.source_plan import plan_source
 from engine.store.split_plan import SplitPlan
+from engine.store.splitter import can_resume, find_done_blocks, plan_space
 from engine.streaming.block_roles import block_size, block_sizes
-from engine.streaming.residency import BlockSize, Speeds, plan_residency
+from engine.streaming.residency import BlockSize, ResidencyPlan, Speeds, plan_residency
 
 _PROBE_BYTES = 64 << 20
 
@@ -58,10 +60,20 @@ class _Shape:
 
 
 def plan_model(source_text: str, store: ModelStore, options: LoadOptions, *, delete_original: bool) -> ModelPlan:
-    """Raises ``EngineError`` with the reason where the model cannot run here."""
-    source = open_source(source_text)
-    shape = _shape_of(source, store, delete_original=delete_original)
-    return _plan_shape(shape, store.folder_for(source.record).name, store, options)
+    """A name of the store and a split's folder are planned as they are. Raises ``EngineError`` with the reason where
+    the model cannot run here.
+    """
+    folder = find_split(source_text, store)
+    if folder is not None:
+        return _plan_shape(_shape_of_cut(folder), folder.name, store, options)
+    source = open_source(source_text, store)
+    folder = store.folder_for(source.record)
+    journal = ProgressJournal(folder)
+    split = plan_source(source, untied=journal.untied() if can_resume(journal, source) else frozenset())
+    split.tensors.close()
+    disk = plan_space(split, folder, delete_original=delete_original, done=find_done_blocks(split, folder))
+    room = _Room(disk.first_bytes, disk.peak_bytes, disk.after_bytes)
+    return _plan_shape(_shape_of_split(split, room), folder.name, store, options)
 
 
 def plan_hub_model(
@@ -75,9 +87,8 @@ def plan_hub_model(
                 f"{model.repo.title} has pickled weights, whose contents only the whole download tells.",
                 "Download it without a plan, or choose a version with safetensors files.",
             )
-        finished = store.find_finished(model.source.record)
-        if finished is not None:
-            return _plan_shape(_shape_of(model.source, store, delete_original=False), name, store, options)
+        if store.find_finished(model.source.record) is not None:
+            return _plan_shape(_shape_of_cut(store.models_folder / name), name, store, options)
         split = plan_source(model.source, untied=frozenset())
         room = plan_room(model, split, split.blocks, deletes=not keep_download, ahead=WHOLE if keep_download else 1)
         split.tensors.close()
@@ -90,7 +101,7 @@ def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOption
     backend = open_backend(options.device)
     budgets = choose_budgets(shape.blocks, shape.dtype, shape.config, backend, options)
     plan = plan_residency(shape.blocks, budgets, is_unified=backend.is_unified)
-    speeds = _measure(backend, shape.dtype, store)
+    disk_speed = _measure_disk(store)
     context = planned_context(shape.config, options.context)
     return ModelPlan(
         model=name,
@@ -109,20 +120,31 @@ def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOption
         streamed_bytes=plan.streamed_bytes,
         cache_bytes=cache_bytes(shape.config, context, shape.dtype.itemsize),
         context=context,
-        disk_bytes_per_second=speeds.disk,
-        predicted_s_per_token=plan.predict_pass_s(speeds),
+        disk_bytes_per_second=disk_speed,
+        predicted_s_per_token=_predict(plan, disk_speed, backend, shape.dtype),
+        disk_floor_bytes=0 if shape.is_cut else DEFAULT_FLOOR_BYTES,
     )
 
 
-def _shape_of(source: Source, store: ModelStore, *, delete_original: bool) -> _Shape:
-    manifest = store.find_finished(source.record)
-    if manifest is not None:
-        config = read_config(store.folder_for(source.record))
-        dtype = getattr(torch, manifest.dtype)
-        return _Shape(manifest.architecture, dtype, config, block_sizes(manifest), _Room(0, 0, 0), is_cut=True)
-    split = plan_source(source, untied=frozenset())
-    split.tensors.close()
-    return _shape_of_split(split, _plan_disk(source, split, store, delete_original=delete_original))
+def planned_block_sizes(split: SplitPlan) -> list[BlockSize]:
+    """The blocks of a split to be, as ``block_sizes`` will give them once it is there."""
+    return [
+        block_size(
+            block.spec.name,
+            block.spec.kind.value,
+            block.layout.size - block.layout.data_offset,
+            block.layout.tensors,
+            split.structure.aliases,
+        )
+        for block in split.blocks
+    ]
+
+
+def _shape_of_cut(folder: Path) -> _Shape:
+    manifest = read_manifest(folder)
+    dtype = getattr(torch, manifest.dtype)
+    blocks = block_sizes(manifest)
+    return _Shape(manifest.architecture, dtype, read_config(folder), blocks, _Room(0, 0, 0), is_cut=True)
 
 
 def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
@@ -130,40 +152,29 @@ def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
         split.architecture,
         split.dtype,
         split.config.to_dict(),
-        [
-            block_size(
-                block.spec.name,
-                block.spec.kind.value,
-                block.layout.size - block.layout.data_offset,
-                block.layout.tensors,
-                split.structure.aliases,
-            )
-            for block in split.blocks
-        ],
+        planned_block_sizes(split),
         disk,
         is_cut=False,
     )
 
 
-def _plan_disk(source: Source, split: SplitPlan, store: ModelStore, *, delete_original: bool) -> _Room:
-    plan = plan_disk(
-        [BlockDemand(block.spec.name, block.layout.size, block.source_files) for block in split.blocks],
-        remaining_files(source),
-        delete_original=delete_original and source.is_deletable,
-        is_same_drive=drive_of(store.models_folder) == drive_of(source.root),
-    )
-    return _Room(plan.first_bytes, plan.peak_bytes, plan.after_bytes)
-
-
-def _measure(backend: Backend, dtype: torch.dtype, store: ModelStore) -> Speeds:
-    """The disk is measured where models live; where nothing can be written there, on the files it holds."""
-    folder = _existing(store.models_folder)
-    models = [model for model in store.list() if model.manifest][:1]
-    files = [model.folder / block.file for model in models if model.manifest for block in model.manifest.blocks]
-    speeds = measure_speeds(backend, dtype, files)
+def _measure_disk(store: ModelStore) -> float | None:
+    """Bytes per second where models live; where nothing can be written there, of the files it holds."""
     with contextlib.suppress(OSError):
-        return Speeds(measure_folder_speed(folder, _PROBE_BYTES), speeds.memory, speeds.bus)
-    return speeds
+        return measure_folder_speed(_existing(store.models_folder), _PROBE_BYTES)
+    for model in store.list():
+        if model.manifest is not None:
+            files = [model.folder / block.file for block in model.manifest.blocks]
+            with contextlib.suppress(OSError):
+                return measure_read_speed(files, most_bytes=2 * _PROBE_BYTES)
+    return None
+
+
+def _predict(plan: ResidencyPlan, disk: float | None, backend: Backend, dtype: torch.dtype) -> float | None:
+    if disk is None and plan.streamed_bytes:
+        return None
+    bus = None if backend.is_unified else measure_bus_speed(backend)
+    return plan.predict_pass_s(Speeds(disk or math.inf, measure_compute_speed(backend, dtype), bus))
 
 
 def _existing(folder: Path) -> Path:

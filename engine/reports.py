@@ -75,8 +75,12 @@ class ModelPlan:
     streamed_bytes: int
     cache_bytes: int
     context: int
-    disk_bytes_per_second: float
-    predicted_s_per_token: float
+    disk_bytes_per_second: float | None
+    """None where the disk could not be measured: nothing can be written there, and no model is there to read."""
+    predicted_s_per_token: float | None
+    """None where the disk decides it and could not be measured."""
+    disk_floor_bytes: int = 0
+    """What a split leaves free beyond its peak."""
     download_bytes: int = 0
     """What is still to be fetched from the hub; 0 for a model that is on this machine."""
 

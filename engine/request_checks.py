@@ -1,53 +1,158 @@
-"""What can be refused before a model is loaded, from its manifest and small files alone. No torch.
+"""What can be refused before a model is cut or loaded, from its small files and tensor table alone. No torch.
 
-Loading takes seconds, and a model's first pass may take minutes: whatever is wrong with a request is said
-before either.
+Cutting takes minutes, loading seconds, and a first pass may take minutes again: whatever is wrong with a request is
+said before all of them.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from engine.errors import UnsupportedModel
+from engine.errors import InvalidRequest, UnsupportedModel
 from engine.generation.context_size import cache_bytes, planned_context
 from engine.generation.token_ids import require_known_ids
 from engine.load_options import LoadOptions
-from engine.store.manifest import Manifest, read_manifest
+from engine.store.gguf_header import read_gguf_header
+from engine.store.manifest import Manifest, SourceKind, read_manifest
 from engine.store.model_config import read_config
+from engine.store.source import Source, SourceTensor
 from engine.streaming.block_roles import block_sizes
-from engine.streaming.residency import Budgets, require_room
+from engine.streaming.residency import BlockSize, Budgets, Role, require_room
+
+_TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "*.model", "*.tiktoken")
+_EMBEDDINGS = (
+    "embed_tokens.weight", "wte.weight", "word_embeddings.weight", "embed_in.weight", "embeddings.weight",
+    "tok_embeddings.weight", "token_embd.weight",
+)  # fmt: skip
+_LAYER = re.compile(r"[a-z_][\w.]*?\.\d+\.")
+_ITEMSIZES = {"float32": 4, "float16": 2, "bfloat16": 2}
 
 
-def check_budget(folder: Path, options: LoadOptions) -> None:
-    """Raises ``BudgetTooSmall`` where an explicit limit cannot hold one block."""
-    limits = [value for value in (options.vram, options.ram) if value is not None]
-    if not limits:
-        return
-    manifest = read_manifest(folder)
-    config = read_config(folder)
-    reserve = cache_bytes(config, planned_context(config, options.context), _itemsize(manifest))
-    require_room(block_sizes(manifest), Budgets(max(limits) - reserve, 0, reserve))
+@dataclass(frozen=True, slots=True)
+class ModelOutline:
+    """What a request is measured by. ``vocabulary`` is None where it is not known before loading.
+
+    ``blocks`` of a source that is not cut yet are an estimate that is never too large.
+    """
+
+    config: Mapping[str, Any]
+    blocks: Sequence[BlockSize]
+    itemsize: int
+    vocabulary: int | None
+    chat_template: str
+    has_tokenizer: bool
 
 
-def check_token_ids(folder: Path, token_ids: Sequence[int]) -> None:
-    """Raises ``InvalidRequest`` for ids the model has no embedding for."""
+def outline_split(folder: Path) -> ModelOutline:
+    """Raises ``DamagedFile``."""
     manifest = read_manifest(folder)
     name = f"{manifest.embedding_path}.weight"
     rows = next((t.shape[0] for block in manifest.blocks for t in block.tensors if t.name == name), None)
-    if rows is not None:
-        require_known_ids(token_ids, rows)
+    return ModelOutline(
+        config=read_config(folder),
+        blocks=block_sizes(manifest),
+        itemsize=_itemsize(manifest),
+        vocabulary=rows,
+        chat_template=read_chat_template(folder),
+        has_tokenizer=_has_tokenizer(folder),
+    )
 
 
-def check_can_chat(folder: Path) -> None:
-    """Raises ``UnsupportedModel`` where the model has no chat template."""
-    if not read_chat_template(folder):
+def outline_source(source: Source) -> ModelOutline:
+    """Raises ``SourceError`` for a GGUF whose header cannot be read any more."""
+    if source.kind is SourceKind.GGUF:
+        header = read_gguf_header(Path(source.record.path))
+        template, has_tokenizer = header.text("tokenizer.chat_template"), "tokenizer.ggml.model" in header.metadata
+    else:
+        template, has_tokenizer = read_chat_template(source.root), _has_tokenizer(source.root)
+    itemsize = _source_itemsize(source)
+    return ModelOutline(
+        config=source.config,
+        blocks=_estimate_blocks(source.tensors, itemsize),
+        itemsize=itemsize,
+        vocabulary=_source_vocabulary(source),
+        chat_template=template,
+        has_tokenizer=has_tokenizer,
+    )
+
+
+def check_budget(outline: ModelOutline, options: LoadOptions) -> None:
+    """Raises ``BudgetTooSmall`` where an explicit limit cannot hold one block."""
+    limits = [value for value in (options.vram, options.ram) if value is not None]
+    if not limits or options.nothing_resident:
+        return
+    try:
+        reserve = cache_bytes(
+            dict(outline.config), planned_context(dict(outline.config), options.context), outline.itemsize
+        )
+    except (TypeError, ValueError, AttributeError):  # a config that contradicts itself; planning says how
+        reserve = 0
+    require_room(outline.blocks, Budgets(max(limits) - reserve, 0, reserve))
+
+
+def check_source_budget(source: Source, options: LoadOptions) -> None:
+    """``check_budget`` with the blocks that will be cut, for which torch is needed. Raises ``EngineError``."""
+    if (options.vram is None and options.ram is None) or options.nothing_resident:
+        return
+    from engine.planning import planned_block_sizes
+    from engine.store.source_plan import plan_source
+
+    split = plan_source(source, untied=frozenset())
+    split.tensors.close()
+    blocks = planned_block_sizes(split)
+    check_budget(ModelOutline(split.config.to_dict(), blocks, split.dtype.itemsize, None, "", True), options)
+
+
+def check_device(device: str) -> None:
+    """Raises ``DeviceUnavailable``. Imports torch for any but the processor."""
+    if device not in ("auto", "cpu"):
+        from engine.backends.torch_backend import open_backend
+
+        open_backend(device)
+
+
+def check_token_ids(outline: ModelOutline, token_ids: Sequence[int]) -> None:
+    """Raises ``InvalidRequest`` for ids the model has no embedding for."""
+    if outline.vocabulary is not None:
+        require_known_ids(token_ids, outline.vocabulary)
+
+
+def check_can_read_text(outline: ModelOutline) -> None:
+    """Raises ``UnsupportedModel`` where the model has no tokenizer."""
+    if not outline.has_tokenizer:
+        raise UnsupportedModel(
+            "This model has no tokenizer files, so text cannot be turned into tokens.",
+            "Give token ids with --prompt-ids, or download the model again with its tokenizer files.",
+        )
+
+
+def check_can_chat(outline: ModelOutline) -> None:
+    """Raises ``UnsupportedModel`` where the model has no tokenizer or no chat template."""
+    if not outline.chat_template:
         raise UnsupportedModel(
             "This model has no chat template, so it can continue a text but not hold a conversation.",
             "Give it a text to continue with --prompt, or choose a model made for chat.",
         )
+    check_can_read_text(outline)
+
+
+def check_writable(path: Path) -> None:
+    """Raises ``InvalidRequest`` where a file cannot be written. Leaves nothing behind."""
+    is_new = not path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        raise InvalidRequest(f"{path} cannot be written: {error.strerror}.", "Choose another file.") from error
 
 
 def read_chat_template(folder: Path) -> str:
@@ -65,7 +170,39 @@ def read_chat_template(folder: Path) -> str:
     return ""
 
 
+def _has_tokenizer(folder: Path) -> bool:
+    """Whether any file may be one; whether a library here can read it is known only on loading."""
+    return any(path.is_file() for pattern in _TOKENIZER_FILES for path in folder.glob(pattern))
+
+
 def _itemsize(manifest: Manifest) -> int:
     """Bytes of one number in the model's main dtype, as its largest tensor has it."""
     tensor = max((t for block in manifest.blocks for t in block.tensors), key=lambda t: t.nbytes)
     return tensor.nbytes // max(math.prod(tensor.shape), 1)
+
+
+def _source_itemsize(source: Source) -> int:
+    """Of the dtype the split will have; the smallest it may be where only the weights tell."""
+    if source.kind is SourceKind.GGUF:
+        return 4 if {tensor.dtype for tensor in source.tensors.values()} == {"F32"} else 2
+    return _ITEMSIZES.get(str(source.config.get("dtype") or source.config.get("torch_dtype")), 2)
+
+
+def _source_vocabulary(source: Source) -> int | None:
+    shapes = [tensor.shape for name, tensor in source.tensors.items() if name.endswith(_EMBEDDINGS)]
+    if len(shapes) == 1 and len(shapes[0]) == 2:
+        return shapes[0][0]
+    text = source.config.get("text_config")
+    rows = (text if isinstance(text, Mapping) else source.config).get("vocab_size")
+    return rows if isinstance(rows, int) else None
+
+
+def _estimate_blocks(tensors: Mapping[str, SourceTensor], itemsize: int) -> list[BlockSize]:
+    """One block: a middling layer, judged by the numbers in tensors' names. None for pickles, whose table is shut."""
+    layers: dict[str, int] = {}
+    for name, tensor in tensors.items():
+        if match := _LAYER.match(name):
+            layers[match[0]] = layers.get(match[0], 0) + math.prod(tensor.shape) * itemsize
+    if not layers:
+        return []
+    return [BlockSize("layer", Role.ONCE, int(statistics.median_low(layers.values())), is_layer=True)]

@@ -187,7 +187,12 @@ class Calls:
         loaded = self._engine.loaded
         if request.method != "remove" or loaded is None:
             return False
-        return request.args[0] in (loaded.folder.name, str(loaded.folder))
+        if request.args[0] in (loaded.folder.name, str(loaded.folder)):
+            return True
+        try:
+            return self._engine.store.find_one(request.args[0]).folder == loaded.folder
+        except EngineError:  # the removal itself says so
+            return False
 
     def _work(self, lane: str) -> None:
         waiting = self._queues[lane]

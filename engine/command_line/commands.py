@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from engine.cancel import CancelToken
+from engine.cancel import Cancelled, CancelToken
 from engine.command_line.conversation import run_conversation
 from engine.command_line.job_line import JobLine
 from engine.command_line.live_answer import LiveAnswer
-from engine.errors import InvalidRequest, UnsupportedModel
+from engine.errors import DiskFull, InvalidRequest, UnsupportedModel
 from engine.events import (
     Event,
     Finished,
@@ -30,8 +30,20 @@ from engine.hub_access import DEFAULT_ENDPOINT, HubAccess
 from engine.load_options import LoadOptions
 from engine.local import LocalEngine
 from engine.quantities import format_duration, format_size
-from engine.request_checks import check_budget, check_can_chat, check_token_ids
+from engine.reports import ModelPlan
+from engine.request_checks import (
+    check_budget,
+    check_can_chat,
+    check_can_read_text,
+    check_device,
+    check_source_budget,
+    check_token_ids,
+    check_writable,
+    outline_source,
+    outline_split,
+)
 from engine.store.model_store import ModelState, ModelStore
+from engine.store.open_source import open_source
 
 EXIT_DONE, EXIT_FAILED, EXIT_CANCELLED = 0, 1, 130
 
@@ -43,7 +55,10 @@ def run(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> 
             f"This version keeps a model's own precision; {options.bits}-bit comes with a later one.",
             "Leave --bits out.",
         )
-    return _COMMANDS[options.command](options, store, cancel)
+    try:
+        return _COMMANDS[options.command](options, store, cancel)
+    except Cancelled:
+        return _end_cancelled(options)
 
 
 def _probe(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
@@ -71,21 +86,43 @@ def _plan(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -
         plan = engine.plan(options.source, _load_options(options), delete_original=options.delete_original)
     if options.json:
         _print_json({"event": "ModelPlan", **dataclasses.asdict(plan)})
-        return EXIT_DONE
+    else:
+        _print_plan(plan)
+    _require_room(plan)
+    return EXIT_DONE
+
+
+def _print_plan(plan: ModelPlan) -> None:
     print(f"{plan.model}: {plan.architecture}, {plan.dtype}, {plan.blocks} blocks")
     if plan.is_cut:
         print("cut      already here")
     print(
         f"disk     {format_size(plan.disk_now_bytes)} now, {format_size(plan.disk_peak_bytes)} at the peak,"
-        f" {format_size(plan.disk_after_bytes)} after; {format_size(plan.disk_free_bytes)} free"
+        f" {format_size(plan.disk_after_bytes)} after; {format_size(plan.disk_free_bytes)} free, of which"
+        f" {format_size(plan.disk_floor_bytes)} stay so"
     )
     print(
         f"memory   {format_size(plan.device_bytes)} on {plan.device}, {format_size(plan.slot_bytes)} of slots,"
         f" {format_size(plan.host_bytes)} in main memory, {format_size(plan.cache_bytes)} for {plan.context:,} tokens"
     )
     print(f"streams  {format_size(plan.streamed_bytes)} from the disk for every token")
-    print(f"speed    about {format_duration(plan.predicted_s_per_token)} a token")
-    return EXIT_DONE
+    if plan.predicted_s_per_token is None:
+        print("speed    unknown: the disk's speed cannot be measured here")
+    else:
+        print(f"speed    about {format_duration(plan.predicted_s_per_token)} a token")
+
+
+def _require_room(plan: ModelPlan) -> None:
+    """Raises ``DiskFull`` where ``split`` would."""
+    need = plan.disk_peak_bytes + plan.disk_floor_bytes
+    if not plan.is_cut and plan.disk_free_bytes < need:
+        raise DiskFull(
+            f"Cutting {plan.model} needs {format_size(need)} ({format_size(plan.disk_peak_bytes)} and "
+            f"{format_size(plan.disk_floor_bytes)} that stay free); {format_size(plan.disk_free_bytes)} are free.",
+            "Free some space, or choose another drive with --data-dir.",
+            need=need,
+            have=plan.disk_free_bytes,
+        )
 
 
 def _download(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
@@ -179,9 +216,8 @@ def _generate(options: argparse.Namespace, store: ModelStore, cancel: CancelToke
     sampling = sampling_options(options)
     _check_prompt(options)
     with LocalEngine(store) as engine:
-        finished = _load(engine, options, cancel)
-        if finished.outcome is Outcome.CANCELLED:
-            return EXIT_CANCELLED
+        if _load(engine, options, cancel).outcome is Outcome.CANCELLED:
+            return _end_cancelled(options)
         if options.logits is not None:
             _write_logits(engine, options, cancel)
         if options.chat is not None:
@@ -199,22 +235,23 @@ def _chat(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -
     sampling = sampling_options(options)
     with LocalEngine(store) as engine:
         if _load(engine, options, cancel).outcome is Outcome.CANCELLED:
-            return EXIT_CANCELLED
+            return _end_cancelled(options)
         return run_conversation(engine, sampling, system=options.system, as_json=options.json)
 
 
 def _bench(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
-    from engine.benchmark import measure_model
-
+    load_options = _load_options(options, nothing_resident=options.cold)
     with LocalEngine(store) as engine:
+        _check_model(engine, options, load_options)
         folder = _prepare(engine, options, cancel)
         if folder is None:
-            return EXIT_CANCELLED
-        report = measure_model(
-            folder, _load_options(options, nothing_resident=options.cold), passes=options.passes, cancel=cancel
-        )
+            return _end_cancelled(options)
+        from engine.benchmark import measure_model
+
+        report = measure_model(folder, load_options, passes=options.passes, cancel=cancel)
     if options.json:
         _print_json({"event": "BenchReport", **dataclasses.asdict(report)})
+        _print_json(event_to_dict(Finished(Outcome.DONE)))
         return EXIT_DONE
     print(f"{report.model} on {report.device}: {report.s_per_token:.4f} s/token median of {report.passes}")
     print(f"streamed {format_size(report.streamed_bytes)} a token; resident {format_size(report.resident_bytes)}")
@@ -227,16 +264,30 @@ def _bench(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) 
 
 
 def _load(engine: LocalEngine, options: argparse.Namespace, cancel: CancelToken) -> Finished:
-    """Cuts the model if need be, refuses what can be refused before torch is there, and loads."""
+    """Refuses what can be refused, cuts the model if need be, and loads."""
+    load_options = _load_options(options)
+    _check_model(engine, options, load_options)
     folder = _prepare(engine, options, cancel)
     if folder is None:
         return Finished(Outcome.CANCELLED)
-    check_budget(folder, _load_options(options))
-    if options.command == "chat" or options.chat is not None:
-        check_can_chat(folder)
-    elif options.prompt_ids is not None:
-        check_token_ids(folder, options.prompt_ids)
-    return _follow(engine.load(folder, _load_options(options), cancel), options, is_last=False)
+    return _follow(engine.load(folder, load_options, cancel), options, is_last=False)
+
+
+def _check_model(engine: LocalEngine, options: argparse.Namespace, load_options: LoadOptions) -> None:
+    """Whatever is wrong with the request is said before a block is cut; what takes torch to know, last."""
+    folder = engine.find(options.model)
+    source = open_source(options.model, engine.store) if folder is None else None
+    outline = outline_source(source) if source is not None else outline_split(folder or Path())
+    check_budget(outline, load_options)
+    if options.command == "chat" or getattr(options, "chat", None) is not None:
+        check_can_chat(outline)
+    elif getattr(options, "prompt", None) is not None:
+        check_can_read_text(outline)
+    elif getattr(options, "prompt_ids", None) is not None:
+        check_token_ids(outline, options.prompt_ids)
+    if source is not None:
+        check_device(options.device)
+        check_source_budget(source, load_options)
 
 
 def _prepare(engine: LocalEngine, options: argparse.Namespace, cancel: CancelToken) -> Path | None:
@@ -269,8 +320,12 @@ def _check_prompt(options: argparse.Namespace) -> None:
             raise InvalidRequest("The prompt is empty.", "Write something for the model to answer.")
     if options.prompt_ids is not None and not options.prompt_ids:
         raise InvalidRequest("The prompt is empty.", "Give at least one token id.")
+    if options.system is not None and options.chat is None:
+        raise InvalidRequest("--system belongs to a chat.", "Use it with --chat, or leave it out.")
     if options.logits is not None and options.chat is not None:
         raise InvalidRequest("--logits writes the pass over a plain prompt.", "Use it with --prompt or --prompt-ids.")
+    if options.logits is not None:
+        check_writable(options.logits)
 
 
 def _refuse_drafts(draft: str) -> None:
@@ -324,6 +379,13 @@ def _follow_answer(events: Iterator[Event], options: argparse.Namespace) -> Fini
         else:
             view.show(event)
     return finished
+
+
+def _end_cancelled(options: argparse.Namespace) -> int:
+    """For a command that is stopped before its last job: the one ``Finished`` is still printed."""
+    if options.json:
+        _print_json(event_to_dict(Finished(Outcome.CANCELLED)))
+    return EXIT_CANCELLED
 
 
 def _exit_code(finished: Finished) -> int:

@@ -106,7 +106,7 @@ class LiveAnswer:
 
 def without_controls(text: str) -> str:
     """A model's text without what would steer the terminal: escape sequences, bells, NUL."""
-    return "".join(c for c in text if c in "\n\t" or not unicodedata.category(c) == "Cc")
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) != "Cc")
 
 
 def wrap_words(text: str, width: int) -> list[str]:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from jinja2 import TemplateError
 
 from engine.errors import InvalidRequest, UnsupportedModel
+from engine.generation.messages import Message as Message
+from engine.generation.messages import Prompt as Prompt
+from engine.generation.messages import Role as Role
 from engine.generation.text_stream import TextStream
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
-
-Role = Literal["system", "user", "assistant"]
 
 # raise_exception in a template is a TemplateError; the rest is what its expressions raise on data they did
 # not expect, and what transformers raises about the template itself.
@@ -33,26 +33,6 @@ _ANSWER_PROBE = "Zanswerprobe"
 
 # Splits a special token that somebody merely wrote. A Unicode noncharacter: no text uses it.
 _BREAK = "\ufdd0"
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation, as plain text."""
-
-    role: Role
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What goes into the model. ``text`` is the template's output that ``ids`` stand for.
-
-    Keep it beside the session: the next turn is encoded against it. In ``text``, U+FDD0 splits special tokens
-    that a message merely quotes.
-    """
-
-    text: str
-    ids: tuple[int, ...]
 
 
 class ChatFormat:

@@ -10,15 +10,18 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from engine.errors import UnsupportedModel
+from engine.models.known_classes import require_known_architecture
 
 
 def find_model_class(config: PreTrainedConfig) -> type[PreTrainedModel]:
     """The class that generates text from this config.
 
     The architecture the config names comes first; then the Auto mappings, image-text classes ahead for
-    ``…ForConditionalGeneration``. Raises ``UnsupportedModel`` where no class can generate.
+    ``…ForConditionalGeneration``. Raises ``UnsupportedModel`` where no class can generate, and for a name that is
+    none of transformers': weights of one class run as another give nonsense.
     """
     names = list(config.architectures or [])
+    require_known_architecture(names, config.model_type)
     candidates = [getattr(transformers, name, None) for name in names]
     mappings = [MODEL_FOR_CAUSAL_LM_MAPPING, MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING]
     if any(name.endswith("ForConditionalGeneration") for name in names):

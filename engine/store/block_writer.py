@@ -27,14 +27,14 @@ class BlockWriter:
     def __init__(self, path: Path) -> None:
         self._writer = DirectWriter(path)
         self._digest = hashlib.sha256()
-        self._error: OSError | None = None
+        self._error: BaseException | None = None
         self._is_abandoned = False
         self._pending_nbytes = 0
         self._changed = threading.Condition()
         self._nbytes = 0
         self._lanes = [
-            _Lane("block-writer", self._write_once, self._done_once),
-            _Lane("block-hasher", self._hash_once, self._done_once),
+            _Lane("block-writer", self._write_once, self._done_once, self._fail_once),
+            _Lane("block-hasher", self._hash_once, self._done_once, self._fail_once),
         ]
 
     @property
@@ -43,7 +43,10 @@ class BlockWriter:
         return self._nbytes
 
     def write(self, piece: Piece) -> None:
-        """Takes a piece; waits only while ``MAX_PENDING_BYTES`` are. Raises an earlier ``OSError`` (``ENOSPC``)."""
+        """Takes a piece; waits only while ``MAX_PENDING_BYTES`` are.
+
+        Raises what writing or hashing an earlier piece raised (``OSError`` with ``ENOSPC``).
+        """
         self.wait_until_pending(MAX_PENDING_BYTES)
         self._nbytes += len(piece.data)
         with self._changed:
@@ -76,20 +79,24 @@ class BlockWriter:
 
     def _write_once(self, data: memoryview) -> None:
         if self._error is None and not self._is_abandoned:
-            try:
-                self._writer.write(data)
-            except OSError as error:
-                self._error = error
+            self._writer.write(data)
 
     def _hash_once(self, data: memoryview) -> None:
-        if not self._is_abandoned:
+        if self._error is None and not self._is_abandoned:
             self._digest.update(data)
+
+    def _fail_once(self, error: BaseException) -> None:
+        """The first failure is the one that is told; the pieces after it only pass through."""
+        self._error = self._error or error
 
     def _done_once(self, piece: _SharedPiece) -> None:
         if piece.count_down():
-            with self._changed:
-                self._pending_nbytes -= piece.nbytes
-                self._changed.notify_all()
+            try:
+                piece.release()
+            finally:
+                with self._changed:
+                    self._pending_nbytes -= piece.nbytes
+                    self._changed.notify_all()
 
     def _stop_lanes(self) -> None:
         for lane in self._lanes:
@@ -121,18 +128,27 @@ class _SharedPiece:
             if self._left:
                 return False
         self.data = None
+        return True
+
+    def release(self) -> None:
         if self._release is not None:
             self._release()
-        return True
 
 
 class _Lane:
     """A thread that does one thing with every piece, in order."""
 
-    def __init__(self, name: str, use: Callable[[memoryview], None], done: Callable[[_SharedPiece], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        use: Callable[[memoryview], None],
+        done: Callable[[_SharedPiece], None],
+        fail: Callable[[BaseException], None],
+    ) -> None:
         self._queue: queue.SimpleQueue[_SharedPiece | None] = queue.SimpleQueue()
         self._use = use
         self._done = done
+        self._fail = fail
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -153,7 +169,14 @@ class _Lane:
         piece = self._queue.get()
         if piece is None:
             return False
-        if piece.data is not None:
-            self._use(piece.data)
-        self._done(piece)
+        # Whatever goes wrong, the thread lives on and every piece is counted: others wait for that.
+        try:
+            if piece.data is not None:
+                self._use(piece.data)
+        except BaseException as error:
+            self._fail(error)
+        try:
+            self._done(piece)
+        except BaseException as error:
+            self._fail(error)
         return True

@@ -43,6 +43,10 @@ def require_supported(config: Mapping[str, Any], root: Path) -> None:
             f"{CONFIG_NAME} in {root} names no architecture, so it cannot be told what model this is.",
             "Use the original folder of the model; its config.json has an “architectures” entry.",
         )
+    # transformers takes half a second to import.
+    from engine.models.known_classes import require_known_architecture
+
+    require_known_architecture(_architectures(config), model_type)
     if config.get("is_encoder_decoder") is True:
         raise UnsupportedModel(
             f"This is an encoder-decoder model of type “{model_type}”; Strata runs decoder-only language models.",

@@ -45,6 +45,7 @@ from engine.store.progress_journal import ProgressJournal
 from engine.store.source import Source, split_folder_name
 from engine.store.supply import POLL_S, FileSupply
 from engine.store.transfer import Transfer
+from engine.store.verifier import check_sizes
 
 if TYPE_CHECKING:
     from engine.store.download_work import Work
@@ -187,6 +188,12 @@ class _Download:
         return self._options.keeps_download and mark is not None and not mark.is_whole
 
     def _already_here(self, split: Path, manifest: Manifest) -> Finished:
+        """Raises ``DamagedFile`` where what is here lacks something: its shards come back one by one."""
+        try:
+            check_sizes(split, manifest)
+        except DamagedFile as error:
+            error.next_step = f"Fetch just what is needed: verify {split.name} --repair --from-hub"
+            raise
         with self._store.lock(split):
             ProgressJournal(split).end()
         if not self._options.keeps_download:

@@ -52,6 +52,11 @@ def open_starter() -> Source:
     return Source(record, {}, _table(path.name, header), (), is_deletable=False)
 
 
+def is_starter(record: SourceRecord) -> bool:
+    """Whether this is the package's file, wherever it was installed: a download of that model has shards."""
+    return record.kind is SourceKind.GGUF and (record.owner, record.name) == (STARTER_OWNER, STARTER_NAME)
+
+
 def _starter_path() -> Path | None:
     try:
         files = importlib.metadata.files(STARTER_PACKAGE) or []

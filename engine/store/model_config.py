@@ -12,8 +12,11 @@ from engine.errors import DamagedFile
 def read_config(folder: Path) -> dict[str, Any]:
     """config.json of a split as it is. Raises ``DamagedFile``."""
     try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        config: Any = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        if not isinstance(config, dict):
+            raise ValueError("not an object")
+        return config
+    except (OSError, ValueError, RecursionError) as error:
         raise DamagedFile(
             f"config.json in {folder} cannot be read.",
             "Repair it with verify --repair.",

@@ -12,7 +12,7 @@ import shutil
 import sys
 import uuid
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -22,9 +22,9 @@ import filelock
 from engine.errors import DamagedFile, ModelBusy, ModelNotFound, TargetNotWritable
 from engine.store.download_folder import DownloadFolder
 from engine.store.manifest import MANIFEST_NAME, PROGRESS_FOLDER, Manifest, SourceRecord, read_manifest
-from engine.store.original_files import nearest_existing
+from engine.store.original_files import are_current, nearest_existing
 from engine.store.progress_journal import SOURCE_NAME, read_source
-from engine.store.source import STARTER, Source, is_same_source, split_folder_name
+from engine.store.source import LOCAL_OWNER, STARTER, Source, is_same_source, split_folder_name
 
 DATA_DIR_VARIABLE = "STRATA_DATA_DIR"
 _STARTER_FOLDER = "HuggingFaceTB--SmolLM2-135M-Instruct@"
@@ -102,6 +102,8 @@ class ModelStore:
         ready = [model for model in matching if model.state is ModelState.READY]
         if len(ready) == 1:
             return ready[0].folder
+        if len(ready) > 1 and (newest := _newest_of_one_original(ready)) is not None:
+            return newest.folder
         if len(ready) > 1:
             raise self._not_one(name, ready)
         if matching and matching[0].state is ModelState.UNFINISHED:
@@ -126,6 +128,27 @@ class ModelStore:
             f"“{name}” could be any of {', '.join(model.name for model in matching)}.",
             f"Name one of them in full, such as {matching[0].name}",
         )
+
+    def find_older(self, record: SourceRecord) -> list[StoredModel]:
+        """Finished splits of what was at this path before, or of copies of these files with other times."""
+
+        def contents(of: SourceRecord) -> list[tuple[str, int, str]]:
+            return [(file.name, file.size, file.digest) for file in of.files]
+
+        return [
+            model
+            for model in self.list()
+            if model.state is ModelState.READY
+            and model.source is not None
+            and model.folder != self.folder_for(record)
+            and model.source.owner == record.owner == LOCAL_OWNER
+            and (model.source.path == record.path or contents(model.source) == contents(record))
+        ]
+
+    def find_cut_from(self, path: Path) -> list[StoredModel]:
+        """Finished splits of what is, or was, at this path; the newest first."""
+        made = [m for m in self.list() if m.state is ModelState.READY and m.source and Path(m.source.path) == path]
+        return sorted(made, key=_when_cut, reverse=True)
 
     def find_unfinished(self, source_path: Path) -> list[StoredModel]:
         """Splits of this very path that were begun and not finished."""
@@ -161,15 +184,19 @@ class ModelStore:
         if not os.access(place, os.W_OK | os.X_OK):
             raise not_writable(self.models_folder, PermissionError(errno.EACCES, "", str(place)))
 
+    def find_one(self, name: str) -> StoredModel:
+        """The one model of this store, in whatever state, that ``name`` means. Raises ``ModelNotFound``."""
+        matching = [model for model in self.list() if _is_meant(model, name) or model.folder == Path(name).absolute()]
+        if len(matching) != 1:
+            raise self._not_one(name, matching)
+        return matching[0]
+
     def remove(self, name: str) -> Path:
         """Deletes one model of this store and gives the folder it was in. The lock is held throughout.
 
         Raises ``ModelNotFound`` for anything that is not in this store, ``ModelBusy`` while it is being cut.
         """
-        matching = [model for model in self.list() if _is_meant(model, name) or model.folder == Path(name).absolute()]
-        if len(matching) != 1:
-            raise self._not_one(name, matching)
-        folder = matching[0].folder
+        folder = self.find_one(name).folder
         with self.lock(folder):
             self.discard(folder)
         self.empty_trash()
@@ -230,7 +257,7 @@ def _describe(folder: Path) -> StoredModel | None:
     unfinished = read_source(folder)
     if not has_manifest and unfinished is None and not (folder / PROGRESS_FOLDER / SOURCE_NAME).exists():
         return None
-    nbytes = sum(entry.stat().st_size for entry in folder.rglob("*") if entry.is_file())
+    nbytes = _bytes_below(folder)
     if not has_manifest:
         state = ModelState.DAMAGED if unfinished is None else ModelState.UNFINISHED
         return StoredModel(folder.name, folder, state, nbytes, unfinished.record if unfinished else None, None)
@@ -239,6 +266,32 @@ def _describe(folder: Path) -> StoredModel | None:
     except DamagedFile:
         return StoredModel(folder.name, folder, ModelState.DAMAGED, nbytes, None, None)
     return StoredModel(folder.name, folder, ModelState.READY, nbytes, manifest.source, manifest)
+
+
+def _bytes_below(folder: Path) -> int:
+    """What a folder takes on disk. Files may go while it is read: another process may be cutting or removing it."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += Path(place, name).stat().st_size
+    return total
+
+
+def _newest_of_one_original(models: Sequence[StoredModel]) -> StoredModel | None:
+    """Of splits of the same local path at different times: that of what is there now, else the newest."""
+    sources = [model.source for model in models if model.source is not None]
+    if len({(source.owner, source.path) for source in sources}) != 1 or sources[0].owner != LOCAL_OWNER:
+        return None
+    current = [model for model in models if model.source is not None and are_current(model.source)]
+    return max(current or models, key=_when_cut)
+
+
+def _when_cut(model: StoredModel) -> int:
+    try:
+        return (model.folder / MANIFEST_NAME).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _is_meant(model: StoredModel, name: str) -> bool:

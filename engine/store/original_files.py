@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.store.source import Source
+from engine.store.manifest import SourceRecord
+from engine.store.source import Source, root_of
 
 
 def remaining_files(source: Source) -> dict[str, int]:
@@ -24,6 +25,18 @@ def are_unchanged(source: Source) -> bool:
             if (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns):
                 return False
     return True
+
+
+def are_current(record: SourceRecord) -> bool:
+    """Whether every weight file is at its place with its recorded size and time."""
+    root = root_of(record)
+    try:
+        found = [(root / file.name).stat() for file in record.files]
+    except OSError:
+        return False
+    return [(entry.st_size, entry.st_mtime_ns) for entry in found] == [
+        (file.size, file.mtime_ns) for file in record.files
+    ]
 
 
 def delete_weight_file(source: Source, name: str) -> int:

@@ -58,8 +58,7 @@ class Source:
     @property
     def root(self) -> Path:
         """The folder that ``file`` names are relative to."""
-        path = Path(self.record.path)
-        return path.parent if self.record.kind is SourceKind.GGUF else path
+        return root_of(self.record)
 
     @property
     def weight_nbytes(self) -> int:
@@ -86,6 +85,12 @@ def source_from_json(text: str) -> Source:
         side_files=tuple(data["side_files"]),
         is_deletable=data["is_deletable"],
     )
+
+
+def root_of(record: SourceRecord) -> Path:
+    """The folder that the names of a record's files are relative to."""
+    path = Path(record.path)
+    return path.parent if record.kind is SourceKind.GGUF else path
 
 
 def describe_file(root: Path, name: str, digest: str) -> SourceFile:

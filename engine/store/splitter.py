@@ -25,12 +25,13 @@ from engine.quantities import format_size
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES, BlockDemand, DiskPlan, plan_disk
 from engine.store.file_digest import digest_file
 from engine.store.job_meter import JobMeter
-from engine.store.manifest import MANIFEST_NAME, BlockEntry, Manifest
+from engine.store.manifest import MANIFEST_NAME, BlockEntry, Manifest, SourceKind
 from engine.store.model_store import ModelStore, not_writable
 from engine.store.original_files import delete_weight_file, drive_of, nearest_existing, remaining_files
 from engine.store.progress_journal import ProgressJournal, write_durably
 from engine.store.side_files import refresh_side_files, write_side_files
-from engine.store.source import Source, is_same_source
+from engine.store.source import Source, is_from_hub, is_same_source
+from engine.store.verifier import find_misshapen, mend
 from engine.weights.direct_io import sync_folder
 
 if TYPE_CHECKING:
@@ -149,12 +150,12 @@ class _Split:
 
     def run(self) -> Iterator[Event]:
         finished = self._store.find_finished(self._source.record)
-        if finished is not None:
-            yield from self._finish_earlier(finished)
+        if finished is not None and (yield from self._finish_earlier(finished)):
             return
         # What would fail later is refused before torch is imported and the model planned.
         self._store.require_writable()
         self._store.require_free(self._folder)
+        yield from self._tell_of_older()
         if self._is_kept_anyway:
             yield Notice("The starter model's file belongs to its package, so it is not deleted.")
         yield JobProgress("planning", 0, 0, "", 0, 0, 0.0, None)
@@ -227,17 +228,28 @@ class _Split:
 
     def _disk_full(self, nbytes: int) -> DiskFull:
         place = nearest_existing(self._folder)
+        advice = "Free some space, or choose another drive with --to."
+        if self._source.is_deletable and not self._deletes:
+            advice = "Free some space, choose another drive with --to, or let the original be deleted while it is cut."
         need, have = nbytes + self._floor, shutil.disk_usage(place).free
         return DiskFull(
             f"Cutting {self._source.record.name} needs {format_size(need)} ({format_size(nbytes)} and "
             f"{format_size(self._floor)} that stay free); {format_size(have)} are free on the drive of {place}.",
-            "Free some space, choose another drive with --to, or let the original be deleted while it is cut. "
-            "What is already cut is kept.",
+            f"{advice} What is already cut is kept.",
             need=need,
             have=have,
         )
 
     # Cutting
+
+    def _tell_of_older(self) -> Iterator[Event]:
+        """A touched or copied original is another revision: what was cut from it before is named, with its bytes."""
+        for model in self._store.find_older(self._source.record):
+            yield Notice(
+                f"{self._source.record.name} was cut before, as {model.name} ({format_size(model.nbytes)}), and its "
+                f"files have changed since or are a copy. It is cut again; to free the space: remove {model.name}",
+                detail=str(model.folder),
+            )
 
     def _forget_stale(self) -> Iterator[Event]:
         """Removes unfinished splits of what used to be at this path; the source at hand is complete."""
@@ -340,8 +352,41 @@ class _Split:
             side_files=side_files,
         )
 
-    def _finish_earlier(self, manifest: Manifest) -> Iterator[Event]:
-        """The split is there: brings its small files up to date, and deletes the original if that is still wanted."""
+    def _finish_earlier(self, manifest: Manifest) -> Generator[Event, None, bool]:
+        """The split is there: mends it, brings its small files up to date, deletes the original if still wanted.
+
+        False where it is damaged and cannot be mended as it was: then it has to be cut anew.
+        """
+        if (damaged := find_misshapen(self._folder, manifest)) and not (yield from self._mend(manifest, damaged)):
+            return False
+        yield from self._bring_up_to_date(manifest)
+        return True
+
+    def _mend(self, manifest: Manifest, damaged: tuple[str, ...]) -> Generator[Event, None, bool]:
+        """Cuts the damaged files again; False where the engine of today makes other files of the same source."""
+        files = "1 file is" if len(damaged) == 1 else f"{len(damaged)} files are"
+        yield Notice(
+            f"{self._folder.name} is cut already, but {files} damaged or missing; only that is cut again.",
+            detail=", ".join(damaged),
+        )
+        entries = [block for block in manifest.blocks if block.file in damaged]
+        self._require_room(sum(block.size for block in entries))
+        if len(remaining_files(self._source)) < len(self._source.record.files):
+            from_hub = " --from-hub" if is_from_hub(self._source.record) else ""
+            raise DamagedFile(
+                f"{files} damaged or missing in {self._folder.name}, and part of the original was deleted.",
+                f"{'R' if from_hub else 'Get the original back, then r'}epair it: "
+                f"verify {self._folder.name} --repair{from_hub}",
+                files=damaged,
+            )
+        with self._store.lock(self._folder):
+            mended = yield from mend(self._folder, manifest, damaged, self._source, self._cancel)
+        self._bytes_written += sum(block.size for block in entries if block.file in mended)
+        # A small file that is another by now is copied with the rest of what is new.
+        is_copied = self._source.kind is not SourceKind.GGUF
+        return not {name for name in damaged if name not in mended and not (is_copied and name in manifest.side_files)}
+
+    def _bring_up_to_date(self, manifest: Manifest) -> Iterator[Event]:
         self._blocks = len(manifest.blocks)
         changed = refresh_side_files(self._source, self._folder, manifest)
         is_left = self._journal.folder.exists() or (self._deletes and remaining_files(self._source))

@@ -6,9 +6,10 @@ they have the recorded digest.
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import struct
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,12 +18,13 @@ from engine.cancel import Cancelled, CancelToken
 from engine.errors import DamagedFile, EngineError, SourceError
 from engine.events import Event, Finished, Outcome, VerifyResult
 from engine.store.file_digest import digest_file, digest_small_file
+from engine.store.gguf_file import is_starter, open_starter
 from engine.store.job_meter import JobMeter
 from engine.store.manifest import BlockEntry, Manifest, read_manifest
 from engine.store.model_store import ModelStore, not_writable
 from engine.store.open_source import open_source
 from engine.store.progress_journal import ProgressJournal
-from engine.store.source import STARTER, Source, is_from_hub, is_same_source
+from engine.store.source import Source, is_from_hub, is_same_source
 from engine.weights.direct_io import sync_folder
 
 if TYPE_CHECKING:
@@ -32,10 +34,14 @@ if TYPE_CHECKING:
 
 def check_sizes(folder: Path, manifest: Manifest) -> None:
     """Raises ``DamagedFile`` naming every file that is missing, has another size or another header. Fast."""
+    if bad := find_misshapen(folder, manifest):
+        raise _damaged(folder, bad)
+
+
+def find_misshapen(folder: Path, manifest: Manifest) -> tuple[str, ...]:
+    """The files of a split that are missing, or have another size or another header. Fast."""
     bad = [block.file for block in manifest.blocks if not _looks_whole(folder, block)]
-    bad += [name for name in manifest.side_files if not (folder / name).is_file()]
-    if bad:
-        raise _damaged(folder, tuple(bad))
+    return (*bad, *(name for name in manifest.side_files if not (folder / name).is_file()))
 
 
 def verify(
@@ -54,7 +60,7 @@ def verify(
     """
     cancel = cancel or CancelToken()
     manifest = read_manifest(folder)
-    checked = _Check(folder, manifest, cancel)
+    checked = _Check(folder, manifest, cancel, name=_name_for(folder, store))
     outcome = Outcome.DONE
     try:
         yield from checked.run()
@@ -66,18 +72,32 @@ def verify(
         outcome = Outcome.CANCELLED
     left = tuple(name for name in checked.damaged if name not in checked.repaired)
     if left and outcome is Outcome.DONE:
-        raise _damaged(folder, left)
+        raise _damaged(folder, left, name=checked.name)
     result = VerifyResult(
         manifest.model, checked.files, checked.bytes_read, tuple(checked.damaged), tuple(checked.repaired)
     )
     yield Finished(outcome, result)
 
 
+def mend(
+    folder: Path, manifest: Manifest, damaged: tuple[str, ...], source: Source, cancel: CancelToken
+) -> Generator[Event, None, tuple[str, ...]]:
+    """Cuts the ``damaged`` files of a split again from ``source``; returns those that came out as recorded.
+
+    The caller holds the model's lock. Raises ``EngineError``, ``Cancelled``.
+    """
+    checked = _Check(folder, manifest, cancel)
+    checked.damaged = list(damaged)
+    yield from _repair_from(checked, source, None)
+    return tuple(checked.repaired)
+
+
 class _Check:
     """One reading of a whole split."""
 
-    def __init__(self, folder: Path, manifest: Manifest, cancel: CancelToken) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, cancel: CancelToken, *, name: str = "") -> None:
         self.folder = folder
+        self.name = name or _name_for(folder, None)
         self.manifest = manifest
         self.cancel = cancel
         self.files = 0
@@ -132,7 +152,7 @@ def _find_or_refetch(checked: _Check, original: HubOriginal | None, stack: ExitS
     except DamagedFile as error:
         if original is None:
             if is_from_hub(checked.manifest.source):
-                error.next_step = f"Fetch just what is needed: verify {checked.folder.name} --repair --from-hub"
+                error.next_step = f"Fetch just what is needed: verify {checked.name} --repair --from-hub"
             raise
     try:
         refetch = stack.enter_context(original.open(checked.manifest.source))
@@ -217,10 +237,8 @@ def _find_source(checked: _Check) -> Source:
     """The source a split was cut from, if it is still there and still the same. Raises ``DamagedFile``."""
     recorded = checked.manifest.source
     try:
-        is_moved_starter = not Path(recorded.path).exists() and checked.manifest.model.startswith(
-            "HuggingFaceTB--SmolLM2-135M-Instruct@"
-        )
-        source = open_source(STARTER if is_moved_starter else recorded.path)
+        # As an ordinary file it would have another owner, name and revision.
+        source = open_starter() if is_starter(recorded) else open_source(recorded.path)
     except EngineError as error:
         raise _damaged(checked.folder, tuple(checked.damaged), f"It cannot be repaired: {error.message}") from error
     if not is_same_source(recorded, source.record):
@@ -245,13 +263,19 @@ def _looks_whole(folder: Path, block: BlockEntry) -> bool:
         return False
 
 
-def _damaged(folder: Path, files: tuple[str, ...], reason: str = "") -> DamagedFile:
+def _name_for(folder: Path, store: ModelStore | None) -> str:
+    """What a command finds this split by: its folder's name only where the store is known to hold it."""
+    is_stored = store is not None and folder.parent == store.models_folder
+    return folder.name if is_stored else shlex.quote(str(folder))
+
+
+def _damaged(folder: Path, files: tuple[str, ...], reason: str = "", *, name: str = "") -> DamagedFile:
     listed = ", ".join(files[:4]) + (f" and {len(files) - 4} more" if len(files) > 4 else "")
     count = "1 file is" if len(files) == 1 else f"{len(files)} files are"
     return DamagedFile(
         f"{count} damaged or missing in {folder.name}: {listed}." + (f" {reason}" if reason else ""),
         "Cut the model again from its original."
         if reason
-        else f"Repair just {'it' if len(files) == 1 else 'them'}: verify {folder.name} --repair",
+        else f"Repair just {'it' if len(files) == 1 else 'them'}: verify {name or _name_for(folder, None)} --repair",
         files=files,
     )

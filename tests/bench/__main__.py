@@ -34,10 +34,11 @@ class Bench:
         self.environment |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
 
     def engine(self, *arguments: str) -> dict[str, object]:
-        """The last JSON event of one engine command."""
+        """The last JSON event of one engine command that says something."""
         command = [sys.executable, "-m", "engine", *arguments, "--json"]
         done = subprocess.run(command, env=self.environment, cwd=ROOT, check=True, stdout=subprocess.PIPE)
-        return json.loads(done.stdout.splitlines()[-1])
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        return next(event for event in reversed(events) if event["event"] != "Finished" or event["result"])
 
     def peer(self, *command: str) -> float:
         """Seconds per token a peer prints."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from engine.cancel import CancelToken
+from engine.command_line import commands
 from engine.command_line.main import main
+from engine.command_line.parser import build_parser
+from engine.events import Event, JobProgress, Loaded, LoadProgress
+from engine.generation.context_size import cache_bytes
+from engine.request_checks import outline_source
+from engine.store.model_store import ModelStore
+from engine.store.open_source import open_source
 from tests.helpers.families import make_checkpoint, plain_outputs, write_tiny_tokenizer
 from tests.helpers.splits import PROMPT
 
@@ -40,6 +49,8 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def data_dir(tmp_path_factory: pytest.TempPathFactory, checkpoint: Path) -> Path:
     folder = tmp_path_factory.mktemp("data")
     assert main(["split", str(checkpoint), "--data-dir", str(folder)]) == 0
+    bare = make_checkpoint("llama", tmp_path_factory.mktemp("made") / "bare-llama")
+    assert main(["split", str(bare), "--data-dir", str(folder)]) == 0
     return folder
 
 
@@ -120,7 +131,8 @@ def test_plan_says_bytes_tiers_and_time(checkpoint: Path, tmp_path: Path, capsys
 def test_bench_reports_its_share_of_the_limit(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["bench", "tiny-llama", "--cold", "--passes", "2", "--data-dir", str(data_dir), "--device", "cpu"]
     assert main([*command, "--json"]) == 0
-    report = events(capsys)[-1]
+    *_, report, finished = events(capsys)
+    assert (report["event"], finished["event"], finished["outcome"]) == ("BenchReport", "Finished", "done")
     assert float(str(report["share_of_limit"])) > 0
     assert report["mispredictions"] == 0
 
@@ -174,6 +186,9 @@ BAD = {
     "drafts": ["generate", "tiny-llama", "--prompt", "x", "--draft", "lookup"],
     "temperature": ["generate", "tiny-llama", "--prompt", "x", "--temperature", "9"],
     "a text file": ["split", "{tmp}/notes.txt"],
+    "system without chat": ["generate", "tiny-llama", "--prompt", "x", "--system", "be nice"],
+    "logits to nowhere": ["generate", "tiny-llama", "--prompt-ids", "3", "--logits", "{tmp}/nowhere/x.npy"],
+    "text for a model without tokenizer": ["generate", "bare-llama", "--prompt", "x"],
     "verify what is not there": ["verify", "nothing"],
     "remove what is not there": ["remove", "nothing"],
 }
@@ -211,9 +226,7 @@ def test_wrong_usage_exits_with_two(arguments: list[str], capsys: pytest.Capture
     assert caught.value.code == 2
 
 
-def test_a_model_without_a_chat_template_says_what_to_do(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_without_a_chat_template_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint = make_checkpoint("llama", tmp_path / "plain")
     where = ["--data-dir", str(tmp_path / "data")]
     assert main(["split", str(checkpoint), *where]) == 0
@@ -246,3 +259,100 @@ def test_interrupting_an_answer_exits_with_130_and_keeps_the_events_whole(data_d
         assert process.wait(30) == 130
     assert seen[-1]["event"] == "Finished"
     assert seen[-1]["outcome"] == "cancelled"
+
+
+UNCUT = {
+    "ids outside the vocabulary": ["generate", "{source}", "--prompt-ids", "3,999"],
+    "no tokenizer": ["generate", "{source}", "--prompt", "x"],
+    "no chat template": ["generate", "{source}", "--chat", "x"],
+    "a chat without a template": ["chat", "{source}"],
+    "a budget far below one block": ["generate", "{source}", "--prompt-ids", "3", "--ram", "5kB"],
+    "a bench below one block": ["bench", "{source}", "--ram", "5kB"],
+}
+
+
+@pytest.mark.parametrize("case", UNCUT)
+def test_an_uncut_source_is_refused_before_it_is_cut_and_without_torch(case: str, tmp_path: Path) -> None:
+    source = make_checkpoint("llama", tmp_path / "bare")
+    arguments = [part.replace("{source}", str(source)) for part in UNCUT[case]]
+    program = (
+        "import sys; from engine.command_line.main import main; code = main(sys.argv[1:]); "
+        "sys.exit('imported torch' if 'torch' in sys.modules else code)"
+    )
+    arguments += ["--data-dir", str(tmp_path / "data")]
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("what", ["a budget just below one block", "a device"])
+def test_what_takes_torch_to_know_is_refused_before_cutting_too(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = make_checkpoint("llama", tmp_path / "bare")
+    outline = outline_source(open_source(source))
+    estimate = outline.blocks[0].nbytes + cache_bytes(outline.config, 16, outline.itemsize)
+    options = ["--device", "warp"] if what == "a device" else ["--ram", str(estimate), "--context", "16"]
+    command = ["generate", str(source), "--prompt-ids", "3", *options, "--data-dir", str(tmp_path / "data")]
+    assert main(command) == 1
+    assert capsys.readouterr().err.startswith("strata-engine: ")
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_deleted_original_still_means_its_model(checkpoint: Path, tmp_path: Path) -> None:
+    source = shutil.copytree(checkpoint, tmp_path / "original")
+    where = ["--data-dir", str(tmp_path / "data"), "--device", "cpu"]
+    assert main(["split", str(source), "--delete-original", *where[:2]]) == 0
+    assert not list(source.glob("*.safetensors"))
+    assert main(["generate", str(source), "--prompt-ids", "3", "--max-new-tokens", "1", *where]) == 0
+    assert main(["plan", str(source), *where]) == 0
+    assert len(list((tmp_path / "data" / "models").glob("local--*"))) == 1
+
+
+def test_a_full_drive_fails_a_plan_like_a_split(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=0))
+    for command in ("plan", "split"):
+        assert main([command, str(checkpoint), "--data-dir", str(tmp_path / "data")]) == 1
+        assert "0 B are free" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["generate", "--prompt-ids", "3"], ["bench"], ["chat"]])
+@pytest.mark.parametrize("when", [JobProgress, LoadProgress, Loaded])
+def test_a_command_cancelled_while_it_cuts_or_loads_ends_with_one_finished(
+    command: list[str],
+    when: type,
+    checkpoint: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cancel = CancelToken()
+    shown = commands.event_to_dict
+
+    def show(event: Event) -> dict[str, object]:
+        if isinstance(event, when):
+            cancel.cancel()
+        return shown(event)
+
+    monkeypatch.setattr(commands, "event_to_dict", show)
+    monkeypatch.setattr("engine.benchmark.load_model", lambda *_: cancel.cancel() or cancel.raise_if_cancelled())
+    name, *rest = command
+    options = build_parser().parse_args(
+        [name, str(checkpoint), *rest, "--json", "--device", "cpu", "--data-dir", str(tmp_path)]
+    )
+    monkeypatch.setattr("builtins.input", fail_to_read)
+    code = commands.run(options, ModelStore(tmp_path), cancel)
+    seen = events(capsys)
+    if name == "chat" and when is Loaded:
+        return
+    assert code == 130
+    assert [event["event"] for event in seen].count("Finished") == 1
+    assert (seen[-1]["event"], seen[-1]["outcome"]) == ("Finished", "cancelled")
+
+
+def fail_to_read(prompt: str = "") -> str:
+    raise EOFError

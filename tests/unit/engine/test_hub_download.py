@@ -481,6 +481,7 @@ def test_a_plan_from_the_hub_fetches_no_weights(server: HubServer, store: ModelS
         plan = engine.plan_download("acme/tiny", HubAccess(endpoint=server.endpoint), LoadOptions())
         assert plan.download_bytes == sum(len(data) for data in server.repos["acme/tiny"].files.values())
         assert plan.architecture == "LlamaForCausalLM"
+        assert plan.predicted_s_per_token is not None
         assert plan.predicted_s_per_token > 0
         assert plan.disk_after_bytes < plan.disk_peak_bytes < 2 * plan.download_bytes
         assert sum(seen.sent for seen in server.seen if seen.server == "storage") < 5000

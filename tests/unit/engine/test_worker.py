@@ -15,8 +15,10 @@ from engine.cancel import CancelToken
 from engine.errors import EngineFault, ModelBusy, ModelNotFound
 from engine.events import Event, Finished, Notice, Outcome
 from engine.outbox import Outbox
+from engine.store.model_store import ModelStore
 from engine.worker import Calls, _pickled
 from engine.worker_messages import Failed, FromWorker, Occurred, Request, Result
+from tests.helpers.checkpoints import cut, make_checkpoint
 
 DONE = Finished(Outcome.DONE)
 
@@ -26,6 +28,7 @@ class WaitingEngine:
 
     def __init__(self) -> None:
         self.loaded: Any = None
+        self.store = ModelStore(Path("/nowhere"))
         self.may_end = threading.Event()
         self.began = threading.Event()
         self.ran: list[str] = []
@@ -195,3 +198,12 @@ def test_a_reply_that_cannot_be_sent_is_a_fault_of_its_own_call() -> None:
     assert isinstance(message, Failed)
     assert message.request_id == 7
     assert isinstance(message.error, EngineFault)
+
+
+def test_the_loaded_model_is_freed_by_whatever_name_it_is_removed(desk: Desk, tmp_path: Path) -> None:
+    desk.engine.store = ModelStore(tmp_path)
+    split = Path(cut(make_checkpoint("llama", tmp_path / "tiny"), desk.engine.store).path)
+    desk.engine.loaded = SimpleNamespace(folder=split)
+    desk.ask(1, "remove", "local/tiny")
+    desk.ending(1)
+    assert desk.engine.ran == ["unload", "remove local/tiny"]
