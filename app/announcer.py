@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject
 
 from app.answers import AnswerQueue
 from app.conversations.store import ConversationStore
+from app.engine_texts import shown_text
 from app.job_records import JobState
 from app.jobs import JobBoard
 from app.settings import NOTIFY, Settings
@@ -52,7 +53,7 @@ class Announcer(QObject):
             self._tell_answer(message_id, self.tr("The answer is there"), result.text)
 
     def _take_failure(self, message_id: int, error: EngineError) -> None:
-        self._tell_answer(message_id, self.tr("The answer could not be finished"), error.message)
+        self._tell_answer(message_id, self.tr("The answer could not be finished"), shown_text(error.message))
 
     def _tell_answer(self, message_id: int, title: str, text: str) -> None:
         message = self._conversations.message(message_id)
@@ -66,7 +67,7 @@ class Announcer(QObject):
         if job.state is JobState.DONE:
             self._tell(self.tr("Done"), job.title, "library")
         elif job.state is JobState.FAILED:
-            sentence = job.error.message if job.error else ""
+            sentence = shown_text(job.error.message) if job.error else ""
             self._tell(self.tr("A job needs you"), f"{job.title}\n{sentence}".strip(), "library")
 
     def _tell(self, title: str, text: str, target: str) -> None:

@@ -103,6 +103,7 @@ class AnswerQueue(QObject):
         self._recorder = AnswerRecorder(store, self)
         self._recorder.ended.connect(self._take_written)
         self._recorder.failed.connect(self.saving_failed)
+        self._contexts: dict[str, int] = {}
         self._answers: list[_Answer] = []
         self._loaded: Loaded | None = None
         self._loaded_key: tuple[Path, LoadOptions] | None = None
@@ -186,6 +187,16 @@ class AnswerQueue(QObject):
         else:
             self._end(answer, None)
 
+    def allow_context(self, model: str, tokens: int) -> None:
+        """From the next answer on, as long as the program runs: memory for that many tokens is kept free."""
+        self._contexts[model] = tokens
+
+    def load_options(self, model: str) -> LoadOptions:
+        """What the next answer of this model is loaded with."""
+        options = self._load_options(model)
+        context = self._contexts.get(model)
+        return options if context is None else replace(options, context=context)
+
     def unload(self) -> None:
         """Frees the model's memory after the answer that is worked on; the next one loads it again."""
         if self._loaded_key is not None:
@@ -208,7 +219,7 @@ class AnswerQueue(QObject):
         if answer.phase is not _Phase.WAITING:
             return
         folder = self._folder_of(answer.model)
-        key = folder, self._load_options(answer.model)
+        key = folder, self.load_options(answer.model)
         if key == self._loaded_key:
             self._ask_answer(answer)
             return

@@ -65,7 +65,8 @@ class EngineNotice(QObject):
             self._bar.show_notice(NoticeKind.INFO, self.tr("Starting the engine…"), can_dismiss=False)
 
     def _clear(self) -> None:
-        if self._is_mine:
+        """Unless something else has been said meanwhile."""
+        if self._is_mine and self._bar.message() == self.tr("The engine is running again."):
             self._bar.clear()
         self._forget()
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from PySide6.QtCore import QCoreApplication
 
+from app.job_records import Job
 from app.verdicts import duration_text, speed_text
 from engine.events import JobProgress
 from engine.quantities import format_size
@@ -20,9 +23,39 @@ def is_complete(progress: JobProgress) -> bool:
     return progress.bytes_done >= progress.bytes_total > 0
 
 
+class LeadingProgress:
+    """Of one job, what counts: while something is still to be fetched the download, not the cutting beside it."""
+
+    def __init__(self) -> None:
+        self._download: JobProgress | None = None
+
+    def take(self, progress: JobProgress | None) -> JobProgress | None:
+        """The newest progress of the job in, the one to show out."""
+        if progress is None:
+            return self._download
+        if is_of_download(progress):
+            self._download = progress
+        is_fetching = self._download is not None and not is_complete(self._download)
+        return self._download if is_fetching else progress
+
+
+def waits_text(job: Job) -> str:
+    """What a job that goes on by itself waits for; empty for every other."""
+    if job.waits_for_bytes is not None:
+        return QCoreApplication.translate(
+            "Jobs", "Paused until {size} are free on the drive. Then it goes on by itself."
+        ).format(size=format_size(job.waits_for_bytes))
+    if job.waits_until is not None:
+        return QCoreApplication.translate(
+            "Jobs", "Paused: the hub cannot be reached. It is tried again at {time}."
+        ).format(time=f"{datetime.fromtimestamp(job.waits_until):%H:%M}")
+    return ""
+
+
 def phase_text(phase: str) -> str:
     """What is being done; a phase this version does not know is shown by its name."""
     names = {
+        "checking": QCoreApplication.translate("Jobs", "Checking what is there already"),
         "planning": QCoreApplication.translate("Jobs", "Getting ready"),
         "downloading": QCoreApplication.translate("Jobs", "Downloading"),
         "waiting": QCoreApplication.translate("Jobs", "Waiting for the hub"),

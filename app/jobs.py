@@ -69,7 +69,7 @@ class JobBoard(QObject):
         now: Callable[[], float] = time.time,
         parent: QObject | None = None,
     ) -> None:
-        """``hub_access`` is asked anew for each download: its token is kept nowhere here.
+        """``hub_access`` is asked anew for each download or repair: its token is kept nowhere here.
 
         ``floor_bytes`` of the drive stay free while something is downloaded to it.
         """
@@ -248,8 +248,10 @@ class JobBoard(QObject):
                     "floor_bytes": self._floor_bytes(),
                 }
                 return "download", (job.source, self._hub_access()), options
-            case JobKind.VERIFY | JobKind.REPAIR:
-                return "verify", (job.source,), {"repair": job.kind is JobKind.REPAIR}
+            case JobKind.VERIFY:
+                return "verify", (job.source,), {"repair": False}
+            case JobKind.REPAIR:
+                return "verify", (job.source,), {"repair": True, "access": self._hub_access()}
 
     @Slot(object)
     def _take_event(self, event: Event) -> None:

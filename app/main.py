@@ -17,9 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     options = parse_options(argv)
     from app.session import run_session
-    from app.singletons import keep_singletons
 
-    keep_singletons()
     return run_session(options)
 
 

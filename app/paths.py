@@ -37,6 +37,11 @@ class Paths:
         return self.data_dir / "jobs.json"
 
     @property
+    def ledger_file(self) -> Path:
+        """Bytes read and written, by day."""
+        return self.data_dir / "ledger.json"
+
+    @property
     def models_dir(self) -> Path:
         """The default folder of models, where the settings name no other."""
         return self.data_dir / "models"

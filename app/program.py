@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.announcer import Announcer
+from app.answer_notice import AnswerNotice
 from app.answers import AnswerQueue
 from app.conversations.store import ConversationStore
 from app.engine_host import EngineHost
@@ -20,6 +21,7 @@ from app.engine_notice import EngineNotice
 from app.hub_access import hub_access
 from app.jobs import JobBoard
 from app.keep_awake import KeepAwake, system_block
+from app.ledger import Ledger
 from app.main_window import MainWindow
 from app.night_shift import NightShift
 from app.options import Options
@@ -29,6 +31,7 @@ from app.secrets import Secrets
 from app.services import Services
 from app.settings import (
     FONT_SCALE,
+    FREE_SPACE_FLOOR,
     KEEP_AWAKE,
     KEEP_IN_TRAY,
     MODELS_FOLDER,
@@ -68,6 +71,7 @@ class Program(QObject):
         self.window = MainWindow(self.services, program_pages())
         self.tray = Tray(self.work, self)
         self._engine_notice = EngineNotice(self.services.engine, self.window.notice, self)
+        self._answer_notice = AnswerNotice(self.services.answers, self.window.notice, self)
         self._keep_awake = KeepAwake(system_block(), is_allowed=settings.value(KEEP_AWAKE), parent=self)
         self._night_shift = NightShift(settings, self.services.jobs, parent=self)
         self._announcer = Announcer(
@@ -93,6 +97,7 @@ class Program(QObject):
         self.services.answers.close()
         self.services.jobs.close()
         self.services.engine.shutdown()
+        self.services.ledger.close()
         self.services.conversations.close()
         self.services.secrets.close()
         self.services.settings.flush()
@@ -132,12 +137,14 @@ class Program(QObject):
             paths.jobs_file,
             models_folder=models_folder,
             hub_access=lambda: hub_access(settings, secrets),
+            floor_bytes=lambda: settings.value(FREE_SPACE_FLOOR),
             parent=self,
         )
         answers = AnswerQueue(
             engine, conversations, models_folder=models_folder, load_options=load_options, parent=self
         )
-        return Services(paths, settings, secrets, theme, engine, conversations, jobs, answers)
+        ledger = Ledger(engine, paths.ledger_file, parent=self)
+        return Services(paths, settings, secrets, theme, engine, conversations, jobs, answers, ledger)
 
     def _connect(self) -> None:
         self.window.close_requested.connect(self._close_window)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from app.conversations.store import ConversationStore
     from app.engine_host import EngineHost
     from app.jobs import JobBoard
+    from app.ledger import Ledger
     from app.paths import Paths
     from app.secrets import Secrets
     from app.settings import Settings
@@ -28,3 +29,4 @@ class Services:
     conversations: ConversationStore
     jobs: JobBoard
     answers: AnswerQueue
+    ledger: Ledger

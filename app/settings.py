@@ -331,11 +331,15 @@ SETUP_FINISHED = Setting("setup_finished", False, _flag, Editor.NONE, Section.AP
 HELD_JOBS = Setting("held_jobs", "", _text, Editor.NONE, Section.WORKING, "")
 """Ids of jobs that wait for the night, separated by spaces."""
 
+FOLDED_GROUPS = Setting("folded_groups", "", _text, Editor.NONE, Section.APPEARANCE, "")
+"""Groups of the list of chats whose chats are hidden, separated by spaces."""
+
 SETTINGS: tuple[Setting[object], ...] = cast(
     "tuple[Setting[object], ...]",
     (
         THEME, FONT_SCALE, LANGUAGE, MODELS_FOLDER, RAM_BUDGET, VRAM_BUDGET, MIRROR, PROXY, FREE_SPACE_FLOOR,
         KEEP_IN_TRAY, NOTIFY, KEEP_AWAKE, NIGHT_ONLY, NIGHT_START, NIGHT_END, SETUP_FINISHED, HELD_JOBS,
+        FOLDED_GROUPS,
     ),
 )  # fmt: skip
 

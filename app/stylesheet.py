@@ -49,6 +49,7 @@ QFrame[role="panel"], QWidget[role="panel"] { background: $surface; }
 QWidget[role="segments"] { background: $hover; border-radius: ${radius}px; }
 QFrame[role="chip"] { background: $hover; border: none; border-radius: ${radius}px; }
 QFrame[role="popup"] { background: $raised; border: 1px solid $line; border-radius: ${radius_large}px; }
+QFrame[role="popup-square"] { background: $raised; border: 1px solid $line; }
 QFrame[role="line"] { background: $line; border: none; min-height: 1px; max-height: 1px; }
 QFrame[role="vline"] { background: $line; border: none; min-width: 1px; max-width: 1px; }
 QWidget[role="row-head"] { background: transparent; border: 1px solid transparent; border-radius: ${radius}px; }

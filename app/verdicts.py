@@ -12,6 +12,9 @@ from app.estimates import TYPICAL_ANSWER_TOKENS, Estimate, Pace, Shortage
 from engine.api import ModelPlan
 from engine.quantities import format_size
 
+UNKNOWN = "?"
+"""In place of a figure that could not be measured."""
+
 
 def pace_text(pace: Pace) -> str:
     """One or two words, for a tag."""
@@ -37,8 +40,9 @@ def plan_verdict(plan: ModelPlan) -> str:
     return time_verdict(plan.predicted_s_per_token, plan.streamed_bytes)
 
 
-def time_verdict(s_per_token: float, streamed_bytes: int) -> str:
-    token, answer = duration_text(s_per_token), duration_text(s_per_token * TYPICAL_ANSWER_TOKENS)
+def time_verdict(s_per_token: float | None, streamed_bytes: int) -> str:
+    """``s_per_token`` is None where the disk's speed could not be measured."""
+    token, answer = duration_text(s_per_token), duration_text(answer_s(s_per_token))
     if streamed_bytes:
         return QCoreApplication.translate(
             "Verdicts", "Runs from your disk, about {token} per token, {answer} for a typical answer"
@@ -63,7 +67,14 @@ def disk_verdict(peak: int, free: int, floor: int) -> str | None:
     ).format(need=format_size(peak), floor=format_size(floor), have=format_size(free))
 
 
-def speed_text(bytes_per_second: float) -> str:
+def answer_s(s_per_token: float | None) -> float | None:
+    """Seconds for a typical answer."""
+    return None if s_per_token is None else s_per_token * TYPICAL_ANSWER_TOKENS
+
+
+def speed_text(bytes_per_second: float | None) -> str:
+    if bytes_per_second is None:
+        return UNKNOWN
     return QCoreApplication.translate("Verdicts", "{size}/s").format(size=format_size(bytes_per_second))
 
 
@@ -71,8 +82,10 @@ def reads_text(bytes_per_second: float) -> str:
     return QCoreApplication.translate("Verdicts", "Reads {size} a second").format(size=format_size(bytes_per_second))
 
 
-def duration_text(seconds: float) -> str:
+def duration_text(seconds: float | None) -> str:
     """Coarse enough to read at a glance: ``0.04 s``, ``0.8 s``, ``42 s``, ``4 min``, ``2 h 10 min``, ``2 d 3 h``."""
+    if seconds is None:
+        return UNKNOWN
     if seconds < 90:
         decimals = 2 if seconds < 0.095 else 1 if seconds < 9.95 else 0
         shown = max(seconds, 0.01)

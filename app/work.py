@@ -11,9 +11,10 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.answers import AnswerQueue
 from app.job_records import Job, JobState
+from app.job_texts import LeadingProgress
 from app.jobs import JobBoard
 from app.verdicts import duration_text
-from engine.events import LayerProgress, PassKind
+from engine.events import JobProgress, LayerProgress, PassKind
 
 _PAUSE_MS = 1000
 
@@ -31,6 +32,8 @@ class Work(QObject):
         self._was_busy = False
         self._progress: LayerProgress | None = None
         self._progress_at = 0.0
+        self._leading: dict[str, LeadingProgress] = {}
+        self._shown_progress: dict[str, JobProgress | None] = {}
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_PAUSE_MS)
@@ -38,8 +41,9 @@ class Work(QObject):
         answers.answer_progress.connect(self._take_progress)
         for signal in (answers.answer_started, answers.answer_finished, answers.answer_failed):
             signal.connect(self._forget_progress)
-        for signal in (answers.queue_changed, jobs.job_added, jobs.job_changed, jobs.job_removed):
+        for signal in (answers.queue_changed, jobs.job_added, jobs.job_removed):
             signal.connect(self._look)
+        jobs.job_changed.connect(self._take_job)
 
     def is_answering(self) -> bool:
         return self._answers.current is not None
@@ -79,7 +83,7 @@ class Work(QObject):
         return max(progress.pass_seconds_left - (time.monotonic() - self._progress_at), 1.0)
 
     def _job_line(self, job: Job) -> str:
-        progress = job.progress
+        progress = self._shown_progress.get(job.id)
         if progress is None or not progress.bytes_total:
             return job.title
         share = progress.bytes_done / progress.bytes_total
@@ -92,6 +96,16 @@ class Work(QObject):
     def _take_progress(self, _message_id: int, progress: LayerProgress) -> None:
         self._progress = progress
         self._progress_at = time.monotonic()
+        self._look()
+
+    def _take_job(self, job_id: str) -> None:
+        """Download and cutting take turns in telling: the line must not jump between them."""
+        job = self._jobs.job(job_id)
+        if job is None or job.state is not JobState.RUNNING:
+            self._leading.pop(job_id, None)
+            self._shown_progress.pop(job_id, None)
+        else:
+            self._shown_progress[job_id] = self._leading.setdefault(job_id, LeadingProgress()).take(job.progress)
         self._look()
 
     def _forget_progress(self) -> None:

@@ -30,15 +30,24 @@ from app.crash_dialog import CrashDialog
 from app.icons import app_icon
 from app.main_window import MainWindow
 from app.pages import PageName, program_pages
+from app.paths import Paths
 from app.services import Services
 from app.settings import MODELS_FOLDER, RAM_BUDGET, SETUP_FINISHED
 from app.shortcuts_dialog import ShortcutsDialog
-from app.singletons import keep_singletons
 from app.theme import ThemeChoice
 from app.translation import install_language
 from tests.helpers.fake_engine import FakeEngineHost, layer_progress
 from tests.helpers.shell_services import shell_services
-from tests.helpers.show_case import CUTTING, DOWNLOADING, MACHINE, NEXT_QUESTION, SPLITTING, fill_chats, fill_engine
+from tests.helpers.show_case import (
+    CUTTING,
+    DOWNLOADING,
+    MACHINE,
+    NEXT_QUESTION,
+    SPLITTING,
+    fill_chats,
+    fill_engine,
+    write_past,
+)
 
 SIZE = (1280, 820)
 LANGUAGES = ("en", "zh_CN")
@@ -216,6 +225,7 @@ def shoot_scene(
 
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         MACHINE.write(Path(folder))
+        write_past(Paths(Path(folder)).ledger_file)
         scene(Studio(app, Path(folder), language, theme, stack), shoot)
         settle(50)
 
@@ -225,7 +235,6 @@ def main() -> None:
     parser.add_argument("--to", type=Path, default=ROOT / "docs" / "screenshots")
     parser.add_argument("--only", default="", metavar="SCENE", help=", ".join(SCENES))
     given = parser.parse_args()
-    keep_singletons()
     app = QApplication([])
     app.setWindowIcon(app_icon())
     shoot_all(app, given.to, given.only)

@@ -190,6 +190,13 @@ class ChatDesk(QObject):
             self._store.set_context_start(self._stored(), kept[0].id)
             self.regenerate(message_id)
 
+    def enlarge_context(self, message_id: int, tokens: int) -> None:
+        """Loads the model anew with room for that many tokens, and answers again."""
+        message = self._store.message(message_id)
+        if message is not None:
+            self._queue.allow_context(self.conversation.model or self._default_model(), tokens)
+            self.regenerate(message_id)
+
     def start_fresh(self, summary: str, question: str) -> None:
         """A new conversation that begins with what the user kept of the old one."""
         old = self.conversation

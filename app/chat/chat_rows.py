@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -14,7 +14,12 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class ChatRowDelegate(QStyledItemDelegate):
-    """``open_id`` is the conversation that is shown; ``spinner_turn`` in degrees."""
+    """``open_id`` is the conversation that is shown; ``spinner_turn`` in degrees.
+
+    ``naming_begun`` when a field for a name is there; ``closeEditor`` when it goes.
+    """
+
+    naming_begun = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -35,7 +40,8 @@ class ChatRowDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if isinstance(row, HeaderRow):
-            self._paint_header(painter, area, row)
+            header_state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
+            self._paint_header(painter, area, row, header_state)
         elif isinstance(row, ChatRow):
             state: QStyle.StateFlag = option.state  # pyright: ignore[reportAttributeAccessIssue]
             self._paint_chat(painter, area.adjusted(0, 1, 0, -1), row, state)
@@ -43,19 +49,51 @@ class ChatRowDelegate(QStyledItemDelegate):
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         editor = QLineEdit(parent)
-        editor.setAccessibleName(self.tr("Title of the chat"))
+        self.naming_begun.emit()
+        is_folder = isinstance(index.data(ROW_ROLE), HeaderRow)
+        editor.setAccessibleName(self.tr("Name of the folder") if is_folder else self.tr("Title of the chat"))
         return editor
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
         editor.setMinimumHeight(0)
         editor.setStyleSheet("min-height: 0px;")
-        editor.setGeometry(option.rect)  # pyright: ignore[reportAttributeAccessIssue]
+        area: QRect = option.rect  # pyright: ignore[reportAttributeAccessIssue]
+        # A group's name stands at the foot of its row, below the gap that parts it from the group before.
+        is_folder = isinstance(index.data(ROW_ROLE), HeaderRow)
+        editor.setGeometry(area.adjusted(0, max(area.height() - 30, 0), 0, 0) if is_folder else area)
 
-    def _paint_header(self, painter: QPainter, area: QRect, row: HeaderRow) -> None:
+    def _paint_header(self, painter: QPainter, area: QRect, row: HeaderRow, state: QStyle.StateFlag) -> None:
+        """A folder has its icon; the arrow shows where chats are hidden, and where somebody points."""
         look = tokens()
+        line = QRect(area.left() + 8, area.bottom() - look.font_small - 9, area.width() - 16, look.font_small + 8)
+        is_chosen = bool(state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Selected)
+        if is_chosen:
+            painter.setPen(QPen(QColor(look.accent), 1.5))
+            painter.drawRoundedRect(QRectF(line).adjusted(-7.25, 0, 7.25, 0), look.radius_small, look.radius_small)
+        if row.folder_id is not None:
+            self._paint_icon(painter, "folder", line.left(), line)
+            line.setLeft(line.left() + 20)
         _set_font(painter, look.font_small, QFont.Weight.DemiBold)
-        painter.setPen(QColor(look.text_faint))
-        painter.drawText(area.adjusted(8, 0, -8, -4), int(Qt.AlignmentFlag.AlignBottom), row.text)
+        painter.setPen(QColor(look.text_muted if row.folder_id is not None else look.text_faint))
+        text = painter.fontMetrics().elidedText(row.text, Qt.TextElideMode.ElideRight, line.width() - 64)
+        painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter), text)
+        after = line.left() + painter.fontMetrics().horizontalAdvance(text)
+        if row.is_folded or is_chosen or state & QStyle.StateFlag.State_MouseOver:
+            self._paint_icon(painter, "chevron-right" if row.is_folded else "chevron-down", after + 4, line)
+        if row.has_news:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(look.accent))
+            painter.drawEllipse(QRectF(after + 22, line.center().y() - 2.5, 6, 6))
+        if row.is_folded and row.count:
+            painter.setPen(QColor(look.text_faint))
+            _set_font(painter, look.font_small, QFont.Weight.Normal)
+            alignment = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+            painter.drawText(line, int(alignment), str(row.count))
+
+    def _paint_icon(self, painter: QPainter, name: str, left: int, line: QRect) -> None:
+        ratio = painter.device().devicePixelRatio()
+        place = round(line.center().y()) - 6
+        painter.drawPixmap(left, place, pixmap(name, 14, colour="text_faint", ratio=ratio))
 
     def _paint_chat(self, painter: QPainter, area: QRect, row: ChatRow, state: QStyle.StateFlag) -> None:
         look = tokens()

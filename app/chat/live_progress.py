@@ -6,6 +6,7 @@ Truthful: it says what the last event said, how long ago that was, and nothing w
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +23,7 @@ STALLED_LOADING_AFTER_S = 30.0
 
 # Below this one reads tokens per second, above it the way through one token.
 _FAST_TOKEN_S = 0.8
+_RATE_WINDOW_S = 5.0
 
 
 class LivePhase(StrEnum):
@@ -51,8 +53,8 @@ class LiveProgress:
         self._waits_for = ""
         self._begun_at: float | None = None
         self._last_event_at = now()
-        self._last_token_at: float | None = None
-        self._s_per_token: float | None = None
+        self._counted: deque[tuple[float, int]] = deque()
+        """When how many tokens were there, over the last seconds."""
         self._load: LoadProgress | None = None
         self._layer: LayerProgress | None = None
         self._resident: set[int] = set()
@@ -78,6 +80,7 @@ class LiveProgress:
         """The engine died; it is started again, and the answer goes on from its last token."""
         self._last_event_at = self._now()
         self._layer = self._load = None
+        self._counted.clear()
         self.phase = LivePhase.RESTARTING
 
     def take(self, event: Event) -> None:
@@ -133,7 +136,10 @@ class LiveProgress:
     def _take_layer(self, event: LayerProgress) -> None:
         self._last_event_at = self._now()
         self._layer = event
-        self.tokens = event.token_index
+        if event.kind is PassKind.PREFILL:
+            self.tokens = event.token_index
+        else:
+            self._count(event.token_index)
         if event.is_resident:
             self._resident.add(event.block)
         else:
@@ -141,13 +147,25 @@ class LiveProgress:
         self.phase = LivePhase.READING if event.kind is PassKind.PREFILL else LivePhase.WRITING
 
     def _take_token(self) -> None:
-        now = self._now()
-        if self._last_token_at is not None:
-            latest = now - self._last_token_at
-            self._s_per_token = latest if self._s_per_token is None else 0.7 * self._s_per_token + 0.3 * latest
-        self._last_token_at = self._last_event_at = now
-        self.tokens += 1
+        self._last_event_at = self._now()
+        self._count(self.tokens + 1)
         self.phase = LivePhase.WRITING
+
+    def _count(self, tokens: int) -> None:
+        """Tokens come in bursts, and some without text: only a stretch of time says how fast they are."""
+        now = self._now()
+        self.tokens = tokens
+        if not self._counted or tokens > self._counted[-1][1]:
+            self._counted.append((now, tokens))
+        while len(self._counted) > 2 and self._counted[1][0] < now - _RATE_WINDOW_S:
+            self._counted.popleft()
+
+    @property
+    def _s_per_token(self) -> float | None:
+        if len(self._counted) < 2:
+            return None
+        (began_at, first), (ended_at, last) = self._counted[0], self._counted[-1]
+        return (ended_at - began_at) / (last - first)
 
     def _waiting_line(self) -> str:
         if self._waits_for:

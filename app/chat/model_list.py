@@ -82,8 +82,9 @@ class ModelList(QObject):
         self.changed.emit()
 
     def _take_plan(self, name: str, plan: ModelPlan) -> None:
-        self._predicted[name] = plan.predicted_s_per_token
-        self.changed.emit()
+        if plan.predicted_s_per_token is not None:
+            self._predicted[name] = plan.predicted_s_per_token
+            self.changed.emit()
 
     @Slot(object)
     def take_loaded(self, loaded: Loaded | None) -> None:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.part_views import model_title
+from app.compositing import can_be_translucent
 from app.icons import pixmap
 from app.theme import tokens
 from app.verdicts import duration_text
@@ -44,11 +45,12 @@ class ModelPicker(QFrame):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
-        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
+        is_rounded = can_be_translucent()
+        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground, is_rounded)
         self.setAccessibleName(self.tr("Models"))
         look = tokens()
         card = QFrame(self)
-        card.setProperty("role", "popup")
+        card.setProperty("role", "popup" if is_rounded else "popup-square")
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(card)

@@ -21,11 +21,11 @@ from app.chat.message_deeds import MessageDeeds
 from app.chat.model_list import ModelList
 from app.chat.model_picker import ModelPicker
 from app.chat.options_panel import OptionsPanel
-from app.chat.overflow_dialog import OverflowDialog
 from app.chat.part_views import model_title
 from app.chat.text_files import UnreadableFile
 from app.chat.token_count import TokenCount
 from app.chat.transcript import Transcript
+from app.chat.ways_out import WaysOut
 from app.conversations.records import Draft, Preset, StoredMessage
 from app.services import Services
 from app.settings import RAM_BUDGET, VRAM_BUDGET
@@ -62,7 +62,10 @@ class ChatPage(QWidget):
         self.picker = ModelPicker(self)
         self._middle = QStackedWidget()
         self.deeds = MessageDeeds(self.desk, self._store, self.composer, self.transcript, self.notice, self)
+        self._ways_out = WaysOut(self.desk, self._queue, services.engine)
         self._has_opened = False
+        self._early: Draft | None = None
+        """Sent before the engine said which models there are."""
         QTimer.singleShot(_WARM_UP_MS, self, Formulas.warm_up)
         self._lay_out()
         self._wire()
@@ -146,6 +149,7 @@ class ChatPage(QWidget):
         self.desk.changed.connect(self._show_changes)
         self.desk.options_changed.connect(self._show_options)
         self.models.changed.connect(self._show_options)
+        self.models.changed.connect(self._send_early)
         self.models.failed.connect(self._show_error)
         self._queue.model_changed.connect(self.models.take_loaded)
         self.count.counted.connect(self.composer.meter.show_tokens)
@@ -277,17 +281,8 @@ class ChatPage(QWidget):
         message = self._store.message(message_id)
         is_here = message is not None and message.conversation_id == self.desk.id
         if is_here and isinstance(error, ContextOverflow):
-            self.offer_ways_out(message_id, error)
-
-    def offer_ways_out(self, message_id: int, error: ContextOverflow) -> None:
-        """The conversation is longer than the context: nothing is left out before the user said so."""
-        messages = self.desk.messages()
-        index = next((i for i, each in enumerate(messages) if each.id == message_id), len(messages))
-        question = messages[index - 1].text if index else ""
-        dialog = OverflowDialog(error.need, error.have, messages[: max(index - 1, 0)], self)
-        dialog.drop_chosen.connect(lambda: self.desk.drop_oldest(message_id))
-        dialog.fresh_chosen.connect(lambda summary: self.desk.start_fresh(summary, question))
-        dialog.open()
+            model = self.models.find(self.desk.conversation.model or self._default_model())
+            self._ways_out.offer(message_id, error, model, self)
 
     def _count(self) -> None:
         """Tokens of the conversation with what is being written."""
@@ -298,12 +293,29 @@ class ChatPage(QWidget):
 
     def _send(self, draft: Draft) -> None:
         if not (self.desk.conversation.model or self._default_model()):
-            self.choose_model()
+            self._wait_for_model(draft)
             return
         self.options.keep_if_waiting()
         self.composer.clear()
         self.desk.send(draft)
         self.transcript.jump_to_end()
+
+    def _wait_for_model(self, draft: Draft) -> None:
+        """Just after the start the engine is not asked yet; later, somebody without a model has to choose one."""
+        if self.models.is_known:
+            self.choose_model()
+            return
+        self._early = draft
+        self.notice.show_notice(NoticeKind.INFO, self.tr("Your message is sent as soon as the engine is ready."))
+
+    @Slot()
+    def _send_early(self) -> None:
+        """Unless it was changed since."""
+        draft, self._early = self._early, None
+        if draft is not None:
+            self.notice.clear()
+            if draft == self.composer.draft:
+                self._send(draft)
 
     def _escape(self) -> None:
         """Leaves the innermost thing; with nothing to leave it stops the answer."""
@@ -350,7 +362,7 @@ class ChatPage(QWidget):
     @Slot(object)
     def _show_error(self, error: EngineError) -> None:
         self.deeds.forget_deleted()
-        self.notice.show_notice(NoticeKind.WARNING, error.message, error.next_step, detail=error.detail)
+        self.notice.show_error(NoticeKind.WARNING, error)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -14,6 +14,7 @@ from app.chat.document_view import DocumentView
 from app.chat.formulas import Formulas
 from app.chat.markdown_html import prose_html
 from app.chat.parts import Part, PartKind
+from app.engine_texts import shown_text
 from app.icons import icon
 from app.theme import mono_font, tokens
 from app.verdicts import duration_text
@@ -280,7 +281,7 @@ class ErrorView(PartView):
         row.addWidget(self.retry)
 
     def set_part(self, part: Part) -> None:
-        self._text.setText(part.text or self.tr("The answer failed."))
+        self._text.setText(shown_text(part.text) or self.tr("The answer failed."))
 
     def height_for(self, width: int) -> int:
         text_width = width - 2 * tokens().m - 70

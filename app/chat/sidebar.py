@@ -1,10 +1,12 @@
-"""The list of chats at the left: search, groups by date, renaming in place, deleting with a way back.
+"""The list of chats at the left: search, folders and dates, renaming in place, deleting with a way back.
 
 Owns no conversation: it shows what the store has and says where to go.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -22,11 +24,14 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.chat_rows import ChatRowDelegate
+from app.chat.folder_deeds import FolderDeeds
 from app.conversations.exchange import Headings, export_json, export_markdown, import_json
-from app.conversations.model import ChatRow, ConversationList
+from app.conversations.model import ChatRow, ConversationList, HeaderRow
 from app.conversations.records import StoreError
+from app.engine_texts import shown_text
 from app.icons import icon
 from app.services import Services
+from app.settings import FOLDED_GROUPS
 from app.theme import tokens
 from app.widgets.buttons import button, icon_button
 from app.widgets.labels import ElidedLabel, paragraph
@@ -43,12 +48,14 @@ class ChatSidebar(QWidget):
         super().__init__(parent)
         self._store = services.conversations
         self._queue = services.answers
-        self.model = ConversationList(self._store, self)
+        self._settings = services.settings
+        self.model = ConversationList(self._store, self, folded=self._settings.value(FOLDED_GROUPS).split())
+        self.folders = FolderDeeds(self._store, self.model, self)
         self.search = QLineEdit()
         self.list = QListView()
         self._delegate = ChatRowDelegate(self.list)
         self._nothing = paragraph("", "muted")
-        self._deleted: int | None = None
+        self._way_back: Callable[[], None] | None = None
         self._notice_text = ElidedLabel("")
         self.undo = button(self.tr("Undo"), "link")
         self.notice = self._notice()
@@ -109,9 +116,15 @@ class ChatSidebar(QWidget):
         self._search_timer.timeout.connect(lambda: self.model.search(self.search.text()))
         self.list.installEventFilter(self)
         self.list.clicked.connect(self._open)
+        self.list.clicked.connect(self._toggle)
         self.list.activated.connect(self._open)
         self.list.customContextMenuRequested.connect(self._show_menu)
+        self._delegate.naming_begun.connect(lambda: self.model.set_held(True))
+        self._delegate.closeEditor.connect(lambda: self.model.set_held(False))
         self.model.refreshed.connect(self._refreshed)
+        self.model.folded_changed.connect(lambda keys: self._settings.set(FOLDED_GROUPS, " ".join(sorted(keys))))
+        self.folders.naming_wanted.connect(self._name_group)
+        self.folders.deleted.connect(self._say_folder_deleted)
         self.undo.clicked.connect(self._undo)
         self._undo_timer.timeout.connect(self.notice.hide)
         self._spinning.timeout.connect(self._spin)
@@ -147,6 +160,10 @@ class ChatSidebar(QWidget):
             if isinstance(row, ChatRow) and row.is_working:
                 self.list.update(self.model.index(number))
 
+    def _header(self, index: QModelIndex) -> HeaderRow | None:
+        row = self.model.rows()[index.row()] if index.isValid() else None
+        return row if isinstance(row, HeaderRow) else None
+
     def _row(self, index: QModelIndex) -> ChatRow | None:
         row = self.model.rows()[index.row()] if index.isValid() else None
         return row if isinstance(row, ChatRow) else None
@@ -157,18 +174,52 @@ class ChatSidebar(QWidget):
         if row := self._row(index):
             self.navigate.emit(f"chat:{row.id}")
 
-    def _show_menu(self, point: QPoint) -> None:
-        index = self.list.indexAt(point)
-        if row := self._row(index):
-            menu = self.menu_for(row, index)
-            menu.popup(self.list.viewport().mapToGlobal(point))
+    def _toggle(self, index: QModelIndex) -> None:
+        if header := self._header(index):
+            self.fold(header, not header.is_folded)
 
-    def menu_for(self, row: ChatRow, index: QModelIndex) -> QMenu:
+    def fold(self, header: HeaderRow, is_folded: bool) -> None:
+        """The name of the group stays where the keyboard is."""
+        self.model.fold(header.key, is_folded)
+        self._choose_group(header.key)
+
+    def _choose_group(self, key: str) -> None:
+        row = self.model.row_of_group(key)
+        if row >= 0:
+            self.list.setCurrentIndex(self.model.index(row))
+
+    def _name_group(self, key: str) -> None:
+        self.list.setFocus()
+        self._choose_group(key)
+        if self.model.row_of_group(key) >= 0:
+            self.list.edit(self.list.currentIndex())
+
+    def _show_menu(self, point: QPoint) -> None:
+        self.menu_at(self.list.indexAt(point)).popup(self.list.viewport().mapToGlobal(point))
+
+    def menu_at(self, index: QModelIndex) -> QMenu:
+        """For a chat, for a group, or for the empty place below."""
+        if row := self._row(index):
+            return self.menu_for(row, index)
+        menu = self._menu()
+        if header := self._header(index):
+            self.folders.fill_header_menu(menu, header)
+        else:
+            self.folders.add_new_folder(menu)
+            menu.addAction(icon("upload"), self.tr("Import chats…")).triggered.connect(self._import)
+        return menu
+
+    def _menu(self) -> QMenu:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return menu
+
+    def menu_for(self, row: ChatRow, index: QModelIndex) -> QMenu:
+        menu = self._menu()
         menu.addAction(icon("edit"), self.tr("Rename")).triggered.connect(lambda: self.list.edit(index))
         pin = self.tr("Unpin") if row.is_pinned else self.tr("Pin")
         menu.addAction(icon("pin"), pin).triggered.connect(lambda: self._store.set_pinned(row.id, not row.is_pinned))
+        self.folders.add_move_menu(menu, row)
         if row.is_unread:
             menu.addAction(icon("check"), self.tr("Mark as read")).triggered.connect(
                 lambda: self._store.set_unread(row.id, False)
@@ -189,8 +240,7 @@ class ChatSidebar(QWidget):
             if unfinished.conversation_id == row.id:
                 self._queue.cancel(unfinished.message_id)
         self._store.delete_conversation(row.id)
-        self._deleted = row.id
-        self._say(self.tr("Chat deleted"), can_undo=True)
+        self._say(self.tr("Chat deleted"), way_back=partial(self._restore, row.id))
         if self._store.open_id == row.id:
             self._store.open_conversation(None)
             self.navigate.emit(self._next_place())
@@ -202,14 +252,21 @@ class ChatSidebar(QWidget):
 
     def _undo(self) -> None:
         self.notice.hide()
-        if self._deleted is not None:
-            self._store.restore_conversation(self._deleted)
-            self.navigate.emit(f"chat:{self._deleted}")
-            self._deleted = None
+        way_back, self._way_back = self._way_back, None
+        if way_back is not None:
+            way_back()
 
-    def _say(self, text: str, *, can_undo: bool = False) -> None:
+    def _restore(self, conversation_id: int) -> None:
+        self._store.restore_conversation(conversation_id)
+        self.navigate.emit(f"chat:{conversation_id}")
+
+    def _say_folder_deleted(self, way_back: Callable[[], None]) -> None:
+        self._say(self.tr("Folder deleted, chats kept"), way_back=way_back)
+
+    def _say(self, text: str, *, way_back: Callable[[], None] | None = None) -> None:
         self._notice_text.set_text(text)
-        self.undo.setVisible(can_undo)
+        self._way_back = way_back
+        self.undo.setVisible(way_back is not None)
         self.notice.show()
         self._undo_timer.start()
 
@@ -240,7 +297,7 @@ class ChatSidebar(QWidget):
         except OSError as error:
             self._say(self.tr("Not imported: {reason}").format(reason=error.strerror or str(error)))
         except StoreError as error:
-            self._say(error.message)
+            self._say(shown_text(error.message))
         else:
             self._say(self.tr("{count} chats imported").format(count=len(added)))
 
@@ -251,7 +308,9 @@ class ChatSidebar(QWidget):
             key = cast(QKeyEvent, event).key()
             if watched is self.search and self._search_key(key):
                 return True
-            if watched is self.list and self._list_key(key):
+            # Enter that ends the typing of a name comes on to the list, which must not take it for its own.
+            is_naming = self.list.state() is QListView.State.EditingState
+            if watched is self.list and not is_naming and self._list_key(key):
                 return True
         return super().eventFilter(watched, event)
 
@@ -271,7 +330,10 @@ class ChatSidebar(QWidget):
         return False
 
     def _list_key(self, key: int) -> bool:
-        row = self._row(self.list.currentIndex())
+        index = self.list.currentIndex()
+        if header := self._header(index):
+            return self._header_key(header, key)
+        row = self._row(index)
         if row is None:
             return False
         if key == Qt.Key.Key_Delete:
@@ -279,9 +341,23 @@ class ChatSidebar(QWidget):
         elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
             self._open(self.list.currentIndex())
         elif key == Qt.Key.Key_Menu:
-            self._show_menu(self.list.visualRect(self.list.currentIndex()).center())
+            self._show_menu(self.list.visualRect(index).center())
         else:
             return False
+        return True
+
+    def _header_key(self, header: HeaderRow, key: int) -> bool:
+        match key:
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_Space:
+                self.fold(header, not header.is_folded)
+            case Qt.Key.Key_Left | Qt.Key.Key_Right:
+                self.fold(header, key == Qt.Key.Key_Left)
+            case Qt.Key.Key_Delete if header.folder_id is not None:
+                self.folders.delete(header)
+            case Qt.Key.Key_Menu:
+                self._show_menu(self.list.visualRect(self.list.currentIndex()).center())
+            case _:
+                return False
         return True
 
 

@@ -292,7 +292,8 @@ class Transcript(MarkedColumn):
         super()._placed()
         for index in {key[0] for key in self._views}:
             self._show_actions(index)
-        self.jump.setVisible(not self._sticks and bool(self._items))
+        bar = self.verticalScrollBar()
+        self.jump.setVisible(not self._sticks and bar.value() < bar.maximum())
         size = self.jump.sizeHint()
         area = self.viewport().geometry()
         self.jump.setGeometry(

@@ -64,6 +64,8 @@ class VirtualColumn(QAbstractScrollArea):
         self._sticks = False
         self._anchor = (index, 0, -8)
         self.place()
+        bar = self.verticalScrollBar()
+        self._sticks = bar.value() >= bar.maximum()
 
     def place(self) -> None:
         """Makes, measures and places what is near the visible part; forgets the rest."""

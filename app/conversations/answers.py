@@ -72,12 +72,19 @@ def end_answer(database: Database, message_id: int, state: AnswerState, error: s
 def measured_s_per_token(database: Database, model: str) -> float | None:
     rows = database.rows(
         "SELECT figures FROM messages WHERE model = ? AND role = 'assistant' AND state = 'done'"
-        " ORDER BY id DESC LIMIT 8",
+        " ORDER BY created_at DESC, id DESC LIMIT 8",
         (model,),
     )
     figures = [figures_from_json(str(row["figures"])) for row in rows]
     measured = (each.s_per_token for each in figures if each.s_per_token and each.tokens >= _MEASURED_TOKENS)
     return next(measured, None)
+
+
+def last_used(database: Database) -> dict[str, float]:
+    rows = database.rows(
+        "SELECT model, max(created_at) AS used_at FROM messages WHERE role = 'assistant' AND model != '' GROUP BY model"
+    )
+    return {str(row["model"]): float(row["used_at"]) for row in rows}
 
 
 def text_so_far(database: Database, message_id: int) -> str:

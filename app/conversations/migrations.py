@@ -77,4 +77,8 @@ MIGRATIONS: tuple[str, ...] = (
         INSERT INTO message_index (rowid, text) VALUES (new.id, new.text);
     END;
     """,
+    # 2: when a model was last used, without reading the answers themselves.
+    """
+    CREATE INDEX messages_by_model ON messages (role, model, created_at);
+    """,
 )

@@ -173,14 +173,18 @@ class ConversationStore:
         return [Folder(int(row["id"]), str(row["name"])) for row in rows]
 
     def add_folder(self, name: str) -> Folder:
-        return Folder(self._database.write("INSERT INTO folders (name) VALUES (?)", (name,)), name)
+        folder = Folder(self._database.write("INSERT INTO folders (name) VALUES (?)", (name,)), name)
+        self._notify()
+        return folder
 
     def rename_folder(self, folder_id: int, name: str) -> None:
         self._database.write("UPDATE folders SET name = ? WHERE id = ?", (name, folder_id))
+        self._notify()
 
     def remove_folder(self, folder_id: int) -> None:
         """Its conversations stay, without a folder."""
         self._database.write("DELETE FROM folders WHERE id = ?", (folder_id,))
+        self._notify()
 
     def presets(self) -> list[Preset]:
         return read_rows(self._database.rows("SELECT * FROM presets ORDER BY name COLLATE NOCASE"), read_preset)
@@ -355,6 +359,10 @@ class ConversationStore:
     def measured_s_per_token(self, model: str) -> float | None:
         """What a token took in this model's latest answer that was longer than a few."""
         return answers.measured_s_per_token(self._database, model)
+
+    def last_used(self) -> dict[str, float]:
+        """When each model was last asked for an answer, also in chats that were deleted since. Keys as in messages."""
+        return answers.last_used(self._database)
 
     # Search
 

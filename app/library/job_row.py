@@ -5,15 +5,16 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from app.engine_texts import shown_text
 from app.job_records import Job, JobState
 from app.job_texts import (
+    LeadingProgress,
     amount_text,
     block_text,
-    is_complete,
-    is_of_download,
     pace_of_job_text,
     percent_text,
     share_of,
+    waits_text,
 )
 from app.theme import tokens
 from app.widgets.buttons import button, icon_button
@@ -34,7 +35,7 @@ class JobRow(QWidget):
     def __init__(self, job: Job, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         look = tokens()
-        self._download: JobProgress | None = None
+        self._leading = LeadingProgress()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, look.s + look.xs, 0, look.s + look.xs)
         row.setSpacing(look.s)
@@ -71,7 +72,7 @@ class JobRow(QWidget):
         self.retry.setVisible(state is JobState.FAILED)
         self.cancel.setVisible(state in (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED))
         self.dismiss.setVisible(state is JobState.FAILED)
-        progress = self._progress_of(job)
+        progress = self._leading.take(job.progress)
         is_failed = state is JobState.FAILED
         self._line.setVisible(not is_failed)
         if progress is None:
@@ -81,24 +82,16 @@ class JobRow(QWidget):
             self._line.show_progress(what, percent_text(progress), share_of(progress))
         self._said.setText(self._figures(job, progress))
 
-    def _progress_of(self, job: Job) -> JobProgress | None:
-        """While something is still to be fetched, the download is what counts; the cutting goes on beside it."""
-        progress = job.progress
-        if progress is None:
-            return self._download
-        if is_of_download(progress):
-            self._download = progress
-        is_fetching = self._download is not None and not is_complete(self._download)
-        return self._download if is_fetching else progress
-
     def _waiting(self, state: JobState) -> str:
         if state is JobState.PAUSED:
             return self.tr("Paused")
         return self.tr("Waiting its turn") if state is JobState.QUEUED else self.tr("Getting ready")
 
     def _figures(self, job: Job, progress: JobProgress | None) -> str:
+        if job.resumes_by_itself:
+            return waits_text(job)
         if job.error is not None:
-            return f"{job.error.message} {job.error.next_step}".strip()
+            return shown_text(f"{job.error.message} {job.error.next_step}".strip())
         if progress is None:
             return ""
         if job.state is JobState.RUNNING:

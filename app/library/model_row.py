@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
@@ -9,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from app.icons import icon
 from app.library.shelf import ShelfModel
+from app.library.usage import used_text
 from app.theme import tokens
 from app.verdicts import pace_text, verdict
 from app.widgets.buttons import button, icon_button
@@ -110,6 +112,8 @@ class ModelRow(QWidget):
             facts.append(self.tr("up to {tokens} tokens").format(tokens=f"{info.context:,}"))
         if info.state == "ready" and not info.can_chat:
             facts.append(self.tr("without a chat template"))
+        if info.state == "ready":
+            facts.append(used_text(self.model.used_at, datetime.now()))
         row = QHBoxLayout()
         row.setSpacing(tokens().m)
         if facts:

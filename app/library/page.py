@@ -18,6 +18,7 @@ from app.engine_calls import EngineCall
 from app.icons import icon
 from app.job_records import Job, JobKind, JobState
 from app.library.job_row import JobRow
+from app.library.ledger_view import LedgerView
 from app.library.model_row import ModelRow
 from app.library.removal import removal_question
 from app.library.shelf import Order, ShelfModel, arrange, is_download, shelve, total_bytes
@@ -118,6 +119,8 @@ class LibraryPage(QWidget):
         self._nothing = paragraph(self.tr("No model matches. Try fewer words."), "muted")
         self._nothing.hide()
         column.addWidget(self._nothing)
+        self.ledger = LedgerView(self._services.ledger)
+        column.addWidget(self.ledger)
         column.addStretch(1)
 
     def _tools(self) -> QHBoxLayout:
@@ -137,6 +140,7 @@ class LibraryPage(QWidget):
             (Order.NAME, self.tr("By name")),
             (Order.SIZE, self.tr("Largest first")),
             (Order.SPEED, self.tr("Fastest first")),
+            (Order.USED, self.tr("Last used first")),
         ):
             self.order.addItem(text, order)
         self.order.currentIndexChanged.connect(self._show_models)
@@ -155,7 +159,7 @@ class LibraryPage(QWidget):
     def _shelve(self, models: Sequence[ModelInfo] | None) -> None:
         """None: the same models again, judged by what was measured since."""
         infos = models if models is not None else [model.info for model in self._models]
-        self._models = shelve(infos, self._catalogue, self._machine.report)
+        self._models = shelve(infos, self._catalogue, self._machine.report, self._services.conversations.last_used())
         self._show_models()
         if self._models and self._machine.report is None:
             self._machine.measure()
@@ -335,15 +339,11 @@ class LibraryPage(QWidget):
             title = self.tr("Repairing {title}").format(title=self._short(job.source))
             board.add_verify(job.source, repair=True, title=title)
 
-        error = job.error
         self._notice_action = repair
-        self.notice.show_notice(
-            NoticeKind.DANGER,
-            error.message if error is not None else "",
-            error.next_step if error is not None else "",
-            action=self.tr("Repair"),
-            detail="\n".join(job.damaged),
-        )
+        if job.error is not None:
+            self.notice.show_error(
+                NoticeKind.DANGER, job.error, action=self.tr("Repair"), detail="\n".join(job.damaged)
+            )
 
     def _short(self, name: str) -> str:
         """What people call a model of the store."""
@@ -357,9 +357,7 @@ class LibraryPage(QWidget):
 
     def _show_failure(self, error: EngineError) -> None:
         self._notice_action = self._ask_models
-        self.notice.show_notice(
-            NoticeKind.DANGER, error.message, error.next_step, action=self.tr("Refresh"), detail=error.detail
-        )
+        self.notice.show_error(NoticeKind.DANGER, error, action=self.tr("Refresh"))
         self._stack.setCurrentWidget(self._scroll)
 
     def _act(self) -> None:

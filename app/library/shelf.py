@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -16,16 +16,21 @@ class Order(StrEnum):
     NAME = "name"
     SIZE = "size"
     SPEED = "speed"
+    USED = "used"
 
 
 @dataclass(frozen=True, slots=True)
 class ShelfModel:
-    """``found`` is None while the machine is not measured, and for a model that is not ready."""
+    """``found`` is None while the machine is not measured, and for a model that is not ready.
+
+    ``used_at`` is when it was last asked for an answer, in seconds since 1970, None where it never was.
+    """
 
     info: ModelInfo
     owner: str
     short: str
     found: Estimate | Shortage | None
+    used_at: float | None = None
 
     @property
     def pace(self) -> Pace | None:
@@ -33,13 +38,21 @@ class ShelfModel:
 
 
 def shelve(
-    models: Sequence[ModelInfo], catalogue: tuple[CatalogueEntry, ...], machine: MachineReport | None
+    models: Sequence[ModelInfo],
+    catalogue: tuple[CatalogueEntry, ...],
+    machine: MachineReport | None,
+    last_used: Mapping[str, float] | None = None,
 ) -> list[ShelfModel]:
-    return [_shelf_model(info, find_entry(catalogue, info.title), machine) for info in models]
+    """``last_used`` by a model's name or folder, as chats have it."""
+    used: dict[str, float] = {}
+    for model, at in (last_used or {}).items():
+        name = Path(model).name
+        used[name] = max(at, used.get(name, 0.0))
+    return [_shelf_model(info, find_entry(catalogue, info.title), machine, used.get(info.name)) for info in models]
 
 
 def arrange(models: Sequence[ShelfModel], words: str, order: Order) -> list[ShelfModel]:
-    """Those that match every word: by name, largest first, or fastest first. What is not ready comes last."""
+    """Those that match every word: by name, largest, fastest or latest used first. What is not ready comes last."""
     wanted = words.casefold().split()
     matching = [model for model in models if all(word in _text(model) for word in wanted)]
     return sorted(matching, key=lambda model: (model.info.state != "ready", *_key(model, order)))
@@ -54,11 +67,13 @@ def is_download(model: ShelfModel, downloads: Path) -> bool:
     return bool(model.info.source) and Path(model.info.source or "").is_relative_to(downloads)
 
 
-def _shelf_model(info: ModelInfo, entry: CatalogueEntry | None, machine: MachineReport | None) -> ShelfModel:
+def _shelf_model(
+    info: ModelInfo, entry: CatalogueEntry | None, machine: MachineReport | None, used_at: float | None
+) -> ShelfModel:
     owner, _, short = info.title.rpartition("/")
     is_known = machine is not None and info.state == "ready"
     found = estimate(shape_of_split(info.nbytes, entry), machine) if is_known and machine is not None else None
-    return ShelfModel(info, owner, short, found)
+    return ShelfModel(info, owner, short, found, used_at)
 
 
 def _text(model: ShelfModel) -> str:
@@ -72,4 +87,6 @@ def _key(model: ShelfModel, order: Order) -> tuple[float, str]:
         return -model.info.nbytes, name
     if order is Order.SPEED:
         return (model.found.s_per_token if isinstance(model.found, Estimate) else float("inf")), name
+    if order is Order.USED:
+        return -(model.used_at or 0.0), name
     return 0.0, name

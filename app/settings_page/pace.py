@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
 from app.engine_calls import EngineCall
 from app.engine_host import EngineHost
+from app.engine_texts import shown_text
 from app.settings import RAM_BUDGET, VRAM_BUDGET, Settings
 from app.theme import tokens
 from app.verdicts import duration_text
@@ -82,7 +83,7 @@ class PacePreview(QWidget):
         if call is not self._asked:
             return
         if isinstance(answer, EngineError):
-            self.sentence.setText(answer.message)
+            self.sentence.setText(shown_text(answer.message))
             return
         pace = duration_text(answer.predicted_s_per_token)
         if answer.streamed_bytes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Protocol
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from app.engine_texts import shown_text
 from app.theme import tokens
 from app.widgets.buttons import button, icon_button
 from app.widgets.labels import IconLabel, paragraph, set_role
@@ -27,11 +29,24 @@ _ICONS = {
 }
 
 
+class Situation(Protocol):
+    """An ``EngineError``, or what is kept of one."""
+
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def next_step(self) -> str: ...
+
+    @property
+    def detail(self) -> str: ...
+
+
 class NoticeBar(QFrame):
     """Hidden until ``show_notice``. ``action_chosen`` when its button is pressed, ``dismissed`` when it is closed.
 
-    For an ``EngineError``: ``show_notice(DANGER, error.message, error.next_step, action="…", detail=error.detail)``.
-    The message has the numbers in it (need and have); it is announced to screen readers.
+    ``show_error`` for what the engine says, which knows no language but English. The message has the numbers in it
+    (need and have); it is announced to screen readers.
     """
 
     action_chosen = Signal()
@@ -93,6 +108,25 @@ class NoticeBar(QFrame):
         self._close.setVisible(can_dismiss)
         self.setAccessibleName(f"{message} {next_step}".strip())
         self.show()
+
+    def show_error(
+        self,
+        kind: NoticeKind,
+        error: Situation,
+        *,
+        action: str = "",
+        detail: str | None = None,
+        can_dismiss: bool = True,
+    ) -> None:
+        """In the user's language. ``detail`` instead of the error's own."""
+        self.show_notice(
+            kind,
+            shown_text(error.message),
+            shown_text(error.next_step),
+            action=action,
+            detail=error.detail if detail is None else detail,
+            can_dismiss=can_dismiss,
+        )
 
     def clear(self) -> None:
         """Nothing is wrong any more."""

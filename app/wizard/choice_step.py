@@ -30,11 +30,12 @@ from engine.errors import EngineError
 class ChoiceStep(StepView):
     """``chosen`` carries what the engine takes, a title for people, and whether it is to be downloaded.
 
-    ``hub_asked`` carries the words to look for on the hub.
+    ``hub_asked`` carries the words to look for on the hub, ``card_asked`` the repo to read about.
     """
 
     chosen = Signal(str, str, bool)
     hub_asked = Signal(str)
+    card_asked = Signal(str)
 
     def __init__(
         self, catalogue: tuple[CatalogueEntry, ...], *, can_download: bool, parent: QWidget | None = None
@@ -86,6 +87,15 @@ class ChoiceStep(StepView):
         self._hub_wait.show()
         self._hub_title.show()
 
+    def forget_search(self) -> None:
+        """The next time somebody comes here, it is for another model."""
+        self.search.clear()
+        self._hits = ()
+        self._on_hub.show_offers([])
+        for each in (self._hub_title, self._hub_wait, self._no_hits):
+            each.hide()
+        self._hub_notice.clear()
+
     def show_hits(self, hits: Sequence[HubModel]) -> None:
         self._hits = hits
         self._hub_wait.hide()
@@ -94,9 +104,7 @@ class ChoiceStep(StepView):
 
     def show_hub_failure(self, error: EngineError) -> None:
         self._hub_wait.hide()
-        self._hub_notice.show_notice(
-            NoticeKind.WARNING, error.message, error.next_step, action=self.tr("Try again"), detail=error.detail
-        )
+        self._hub_notice.show_error(NoticeKind.WARNING, error, action=self.tr("Try again"))
 
     def ask_folder(self) -> None:
         chosen = QFileDialog.getExistingDirectory(self, self.tr("The folder of a model"))
@@ -121,6 +129,7 @@ class ChoiceStep(StepView):
         offers = OfferList()
         offers.chosen.connect(self._choose)
         offers.files_asked.connect(self.ask_folder)
+        offers.card_asked.connect(self.card_asked)
         return offers
 
     def _own_files(self) -> QWidget:

@@ -7,9 +7,8 @@ from enum import Enum, auto
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QProgressBar, QVBoxLayout, QWidget
 
-from app.estimates import TYPICAL_ANSWER_TOKENS
 from app.theme import tokens
-from app.verdicts import disk_verdict, duration_text, plan_verdict, speed_text
+from app.verdicts import answer_s, disk_verdict, duration_text, plan_verdict, speed_text
 from app.widgets.column import section
 from app.widgets.labels import ElidedLabel, paragraph
 from app.widgets.notice_bar import NoticeBar, NoticeKind
@@ -132,14 +131,8 @@ class CostStep(StepView):
         self._wait.hide()
         self._body.hide()
         self._next = Next.AGAIN if can_retry else Next.OTHER
-        self.notice.show_notice(
-            NoticeKind.DANGER,
-            error.message,
-            error.next_step,
-            action=self.tr("Check again") if can_retry else self.tr("Choose another model"),
-            detail=error.detail,
-            can_dismiss=False,
-        )
+        action = self.tr("Check again") if can_retry else self.tr("Choose another model")
+        self.notice.show_error(NoticeKind.DANGER, error, action=action, can_dismiss=False)
         self.forward.hide()
         if isinstance(error, AccessRefused):
             self.access.show_refusal(error)
@@ -171,7 +164,7 @@ class CostStep(StepView):
         self._show_room(cost, plan)
 
     def _show_time(self, plan: ModelPlan) -> None:
-        answer = plan.predicted_s_per_token * TYPICAL_ANSWER_TOKENS
+        answer = answer_s(plan.predicted_s_per_token)
         memory = plan.device_bytes + plan.host_bytes + plan.slot_bytes + plan.cache_bytes
         self._time.show_figures(
             [

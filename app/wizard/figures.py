@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.theme import tokens
@@ -32,4 +33,5 @@ class Figures(QWidget):
             figure.setAccessibleName(f"{number} {meaning}")
             column.addWidget(figure)
             column.addWidget(label(meaning, "small"))
-            self._row.addWidget(cell, 1)
+            # Scripts differ in height: what stands below the numbers is on one line, and so are they.
+            self._row.addWidget(cell, 1, Qt.AlignmentFlag.AlignBottom)

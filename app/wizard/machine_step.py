@@ -63,14 +63,7 @@ class MachineStep(StepView):
         self._show(is_waiting=False)
         self._facts.hide()
         self.meaning.hide()
-        self.notice.show_notice(
-            NoticeKind.WARNING,
-            error.message,
-            error.next_step,
-            action=self.tr("Measure again"),
-            detail=error.detail,
-            can_dismiss=False,
-        )
+        self.notice.show_error(NoticeKind.WARNING, error, action=self.tr("Measure again"), can_dismiss=False)
 
     def _show(self, *, is_waiting: bool) -> None:
         self._wait.setVisible(is_waiting)

@@ -13,10 +13,14 @@ from app.wizard.offers import Offer, matches
 
 
 class OfferList(QWidget):
-    """``chosen`` carries the offer; ``files_asked``: the user wants to show where its files are."""
+    """``chosen`` carries the offer; ``files_asked``: the user wants to show where its files are.
+
+    ``card_asked`` carries the repo whose description is to be read.
+    """
 
     chosen = Signal(object)
     files_asked = Signal()
+    card_asked = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +58,7 @@ class OfferList(QWidget):
         rule, row = line(), OfferRow(offer)
         row.chosen.connect(lambda: self.chosen.emit(offer))
         row.files_asked.connect(self.files_asked)
+        row.card_asked.connect(self.card_asked)
         self._column.addWidget(rule)
         self._column.addWidget(row)
         return rule, row

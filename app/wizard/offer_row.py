@@ -6,6 +6,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QLocale, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
+from app.engine_texts import shown_text
 from app.hub_access import HUB_ADDRESS
 from app.theme import tokens
 from app.verdicts import pace_text, verdict
@@ -17,9 +18,13 @@ from app.wizard.offers import Action, Offer
 
 
 class OfferRow(QFrame):
-    """``chosen``: this model is the one. ``files_asked``: the user has its files and wants to show where."""
+    """``chosen``: this model is the one. ``files_asked``: the user has its files and wants to show where.
+
+    ``card_asked`` carries the repo whose description is to be read.
+    """
 
     chosen = Signal()
+    card_asked = Signal(str)
     files_asked = Signal()
 
     def __init__(self, offer: Offer, parent: QWidget | None = None) -> None:
@@ -112,6 +117,11 @@ class OfferRow(QFrame):
             files.clicked.connect(self.files_asked)
             buttons.append(files)
         repo = offer.entry.repo if offer.entry is not None else offer.source if _is_on_hub(offer) else ""
+        if repo and _is_on_hub(offer):
+            card = button(self.tr("Read its description"), icon_name="file")
+            card.setAccessibleName(self.tr("Read the description of {title}").format(title=offer.title))
+            card.clicked.connect(lambda: self.card_asked.emit(repo))
+            buttons.append(card)
         if repo and offer.source != STARTER_SOURCE:
             page = button(self.tr("Open its page"), "quiet", icon_name="globe")
             address = f"{HUB_ADDRESS}/{repo}"
@@ -158,7 +168,7 @@ class _Head(QWidget):
 
     def _said(self, offer: Offer) -> str:
         if offer.action is Action.LATER:
-            return offer.note or self.tr("Needs a later version of Strata")
+            return shown_text(offer.note) or self.tr("Needs a later version of Strata")
         if offer.found is not None:
             return verdict(offer.found)
         if offer.entry is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.catalogue import read_catalogue
@@ -104,6 +104,7 @@ class WizardPage(QWidget):
         self.machine.measuring_asked.connect(self._measure)
         self.choice.chosen.connect(self._choose)
         self.choice.hub_asked.connect(self._hub.start)
+        self.choice.card_asked.connect(self._show_card)
         self._hub.found.connect(self.choice.show_hits)
         self._hub.failed.connect(self.choice.show_hub_failure)
         self.cost.went_forward.connect(self._begin_chosen)
@@ -182,6 +183,13 @@ class WizardPage(QWidget):
 
     def _choose(self, source: str, title: str, is_download: bool) -> None:
         self._go(flow.choose(source, title, is_download=is_download))
+
+    def _show_card(self, repo: str) -> None:
+        from app.wizard.card_dialog import CardDialog
+
+        dialog = CardDialog(self._services, repo, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
 
     # What it costs
 
@@ -283,6 +291,7 @@ class WizardPage(QWidget):
     def _chat_with(self, model: str) -> None:
         self._file.clear()
         self._state = flow.add_model()
+        self.choice.forget_search()
         self._stack.setCurrentWidget(self.choice)
         self.navigate.emit(start_chat(self._services.conversations, model))
 

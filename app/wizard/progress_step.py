@@ -5,14 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from app.engine_texts import shown_text
 from app.job_records import Job, JobState
-from app.job_texts import is_of_download
+from app.job_texts import is_of_download, waits_text
 from app.widgets.buttons import button
 from app.widgets.labels import paragraph
 from app.widgets.notice_bar import NoticeBar, NoticeKind
 from app.wizard.stage_view import StageView
 from app.wizard.step_view import StepView
-from engine.quantities import format_size
 
 
 class ProgressStep(StepView):
@@ -78,7 +78,7 @@ class ProgressStep(StepView):
                 self.cutting.clear(self.tr("Cutting begins with the first file that has arrived"))
         for each in (self.download, self.cutting):
             each.set_running(job.state is JobState.RUNNING)
-        self.notes.setText(job.notices[-1] if job.notices and not job.is_over else "")
+        self.notes.setText(shown_text(job.notices[-1]) if job.notices and not job.is_over else "")
         self._show_error(job)
 
     def _said(self, job: Job, night: str) -> str:
@@ -86,12 +86,8 @@ class ProgressStep(StepView):
             return self.tr("Stopping at the end of this block.")
         if night:
             return self.tr("This begins at night, at {time}. “Continue” starts it now.").format(time=night)
-        if job.waits_for_bytes is not None:
-            return self.tr("Paused until {size} are free on the drive. Then it goes on by itself.").format(
-                size=format_size(job.waits_for_bytes)
-            )
-        if job.waits_until is not None:
-            return self.tr("Paused: the hub cannot be reached. It is tried again by itself.")
+        if job.resumes_by_itself:
+            return waits_text(job)
         texts = {
             JobState.QUEUED: self.tr("Another job is at work. This one begins as soon as that one has ended."),
             JobState.RUNNING: self.tr(
@@ -111,11 +107,9 @@ class ProgressStep(StepView):
             self.notice.clear()
             return
         is_failed = job.state is JobState.FAILED
-        self.notice.show_notice(
+        self.notice.show_error(
             NoticeKind.DANGER if is_failed else NoticeKind.WARNING,
-            error.message,
-            error.next_step,
+            error,
             action=self.tr("Try again") if is_failed else "",
-            detail=error.detail,
             can_dismiss=False,
         )

@@ -79,6 +79,17 @@
     </message>
 </context>
 <context>
+    <name>AnswerNotice</name>
+    <message>
+        <source>The answer cannot be saved at the moment.</source>
+        <translation>目前无法保存回答。</translation>
+    </message>
+    <message>
+        <source>It goes on, and is saved as soon as that works again. Check that the drive is there and is not full.</source>
+        <translation>回答会继续，一旦恢复就会保存。请检查硬盘是否连接、是否已满。</translation>
+    </message>
+</context>
+<context>
     <name>BlockStrip</name>
     <message>
         <source>Blocks of this pass</source>
@@ -91,6 +102,37 @@
     <message>
         <source>{done} of {blocks} blocks</source>
         <translation>{done} / {blocks} 块</translation>
+    </message>
+</context>
+<context>
+    <name>CardDialog</name>
+    <message>
+        <source>Fetching the description</source>
+        <translation>正在获取说明</translation>
+    </message>
+    <message>
+        <source>Description of {repo}</source>
+        <translation>{repo} 的说明</translation>
+    </message>
+    <message>
+        <source>Open its page</source>
+        <translation>打开它的页面</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Its publisher has written no description.</source>
+        <translation>发布者没有写说明。</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
     </message>
 </context>
 <context>
@@ -107,12 +149,20 @@
         <source>Options of this chat</source>
         <translation>此对话的选项</translation>
     </message>
+    <message>
+        <source>Your message is sent as soon as the engine is ready.</source>
+        <translation>引擎准备就绪后会立即发送您的消息。</translation>
+    </message>
 </context>
 <context>
     <name>ChatRowDelegate</name>
     <message>
         <source>Title of the chat</source>
         <translation>对话标题</translation>
+    </message>
+    <message>
+        <source>Name of the folder</source>
+        <translation>文件夹名称</translation>
     </message>
 </context>
 <context>
@@ -176,6 +226,10 @@
     <message>
         <source>Chat deleted</source>
         <translation>对话已删除</translation>
+    </message>
+    <message>
+        <source>Folder deleted, chats kept</source>
+        <translation>文件夹已删除，对话已保留</translation>
     </message>
     <message>
         <source>You</source>
@@ -412,6 +466,14 @@
         <source>{title}, a new answer</source>
         <translation>{title}，有新回答</translation>
     </message>
+    <message>
+        <source>{group}, folded, chats: {count}</source>
+        <translation>{group}，已折叠，对话：{count}</translation>
+    </message>
+    <message>
+        <source>{group}, chats: {count}</source>
+        <translation>{group}，对话：{count}</translation>
+    </message>
 </context>
 <context>
     <name>CostStep</name>
@@ -624,6 +686,1145 @@
     </message>
 </context>
 <context>
+    <name>Engine</name>
+    <message>
+        <source>Choose a model made for chat.</source>
+        <translation>请选择为对话制作的模型。</translation>
+    </message>
+    <message>
+        <source>Start a new conversation.</source>
+        <translation>请开始新的对话。</translation>
+    </message>
+    <message>
+        <source>Add tokenizer.json to its original and cut it again, or choose another model.</source>
+        <translation>请把 tokenizer.json 放进原始模型后重新切分，或选择其他模型。</translation>
+    </message>
+    <message>
+        <source>Close other programs, start a new conversation, or allow the model less memory in the settings.</source>
+        <translation>请关闭其他程序、开始新的对话，或在设置里让模型少用一些内存。</translation>
+    </message>
+    <message>
+        <source>Choose a model first.</source>
+        <translation>请先选择一个模型。</translation>
+    </message>
+    <message>
+        <source>A model of type “{type}”{architecture} does not generate text; Strata runs decoder-only language models.</source>
+        <translation>类型为“{type}”的模型{architecture}不生成文本；Strata 只运行纯解码器语言模型。</translation>
+    </message>
+    <message>
+        <source>Choose a version of it with safetensors files.</source>
+        <translation>请选择带 safetensors 文件的版本。</translation>
+    </message>
+    <message>
+        <source>Choose the folder that holds config.json and the weight files.</source>
+        <translation>请选择包含 config.json 和权重文件的文件夹。</translation>
+    </message>
+    <message>
+        <source>Choose a folder with a model, or a .gguf file.</source>
+        <translation>请选择包含模型的文件夹或 .gguf 文件。</translation>
+    </message>
+    <message>
+        <source>Choose a folder as a hub ships it, or a .gguf file.</source>
+        <translation>请选择与 Hub 上内容一致的文件夹，或 .gguf 文件。</translation>
+    </message>
+    <message>
+        <source>Search for it on the hub and download it first.</source>
+        <translation>请先在 Hub 上搜索并下载它。</translation>
+    </message>
+    <message>
+        <source>Choose the folder that holds it: {folder}</source>
+        <translation>请选择包含它的文件夹：{folder}</translation>
+    </message>
+    <message>
+        <source>Download it again: it goes on where it stopped.</source>
+        <translation>请再次下载：它会从中断的地方继续。</translation>
+    </message>
+    <message>
+        <source>Choose a .gguf file, or a folder with config.json and weight files.</source>
+        <translation>请选择 .gguf 文件，或包含 config.json 和权重文件的文件夹。</translation>
+    </message>
+    <message>
+        <source>Download the file again, or fetch it with git-lfs (“git lfs pull” in that folder).</source>
+        <translation>请重新下载这个文件，或用 git-lfs 获取（在该文件夹运行“git lfs pull”）。</translation>
+    </message>
+    <message>
+        <source>Choose one of them, such as {file}</source>
+        <translation>请选择其中一个，例如 {file}</translation>
+    </message>
+    <message>
+        <source>Close other programs, or allow the model less memory in the settings.</source>
+        <translation>请关闭其他程序，或在设置里让模型少用一些内存。</translation>
+    </message>
+    <message>
+        <source>Download the model again with its tokenizer files, or choose another model.</source>
+        <translation>请连同分词器文件重新下载模型，或选择其他模型。</translation>
+    </message>
+    <message>
+        <source>{model} was cut before, as {name} ({size}), and its files have changed since or are a copy. It is cut again; the earlier one can be removed in the library.</source>
+        <translation>{model} 之前已切分为 {name}（{size}），其文件后来有改动或是副本。现在重新切分；之前的那个可以在模型库中移除。</translation>
+    </message>
+    <message>
+        <source>{model} is cut already, but {count} files are damaged or missing; only those are cut again.</source>
+        <translation>{model} 已经切分好，但有 {count} 个文件损坏或缺失；只重新切分这部分。</translation>
+    </message>
+    <message>
+        <source>Repair it in the library; what is missing is downloaded.</source>
+        <translation>请在模型库中修复；缺少的部分会重新下载。</translation>
+    </message>
+    <message>
+        <source>Get the original back, then repair it in the library.</source>
+        <translation>请先找回原文件，再到模型库中修复。</translation>
+    </message>
+    <message>
+        <source>Install Strata again: the starter model comes with it.</source>
+        <translation>请重新安装 Strata：入门模型会一起安装。</translation>
+    </message>
+    <message>
+        <source>Join them first with llama-gguf-split, a tool of llama.cpp, or use the version with safetensors files.</source>
+        <translation>请先用 llama.cpp 的 llama-gguf-split 工具合并，或使用带 safetensors 文件的版本。</translation>
+    </message>
+    <message>
+        <source>Choose the folder of one of them.</source>
+        <translation>请选择其中一个的文件夹。</translation>
+    </message>
+    <message>
+        <source>Download the model again, or choose the folder that holds its files.</source>
+        <translation>请重新下载模型，或选择包含其文件的文件夹。</translation>
+    </message>
+    <message>
+        <source>Choose the original of the model, with safetensors files; or download one of these files with your browser and choose it here.</source>
+        <translation>请选择带 safetensors 文件的原始模型；或用浏览器下载其中一个文件，再在这里选择它。</translation>
+    </message>
+    <message>
+        <source>Repair it in the library.</source>
+        <translation>请在模型库中修复它。</translation>
+    </message>
+    <message>
+        <source>Choose another folder for models in the settings, or change its permissions.</source>
+        <translation>请在设置里选择其他模型文件夹，或更改它的权限。</translation>
+    </message>
+    <message>
+        <source>Choose one of them in the library, such as {name}</source>
+        <translation>请在模型库中选择其中一个，例如 {name}</translation>
+    </message>
+    <message>
+        <source>Continue it in the library first.</source>
+        <translation>请先在模型库中继续切分。</translation>
+    </message>
+    <message>
+        <source>The library shows what is there.</source>
+        <translation>模型库会显示有哪些模型。</translation>
+    </message>
+    <message>
+        <source>Free some space, or choose a folder on another drive in the settings.</source>
+        <translation>请腾出一些空间，或在设置里选择其他硬盘上的文件夹。</translation>
+    </message>
+    <message>
+        <source>Free some space, choose a folder on another drive in the settings, or let the original be deleted while it is cut.</source>
+        <translation>请腾出一些空间、在设置里选择其他硬盘上的文件夹，或允许边切分边删除原文件。</translation>
+    </message>
+    <message>
+        <source>Repair just this file; the others stay as they are.</source>
+        <translation>只需修复这个文件；其他文件保持不变。</translation>
+    </message>
+    <message>
+        <source>Repair just these files; the others stay as they are.</source>
+        <translation>只需修复这些文件；其他文件保持不变。</translation>
+    </message>
+    <message>
+        <source>One block of this model needs {need} of memory; {have} are allowed.</source>
+        <translation>这个模型的一个块需要 {need} 内存；允许使用 {have}。</translation>
+    </message>
+    <message>
+        <source>Allow more memory in the settings, or choose a smaller model.</source>
+        <translation>请在设置里允许使用更多内存，或选择更小的模型。</translation>
+    </message>
+    <message>
+        <source>Allow more memory in the settings.</source>
+        <translation>请在设置里允许使用更多内存。</translation>
+    </message>
+    <message>
+        <source>Allow enough memory in the settings to hold all of it.</source>
+        <translation>请在设置里允许足够的内存来容纳整个模型。</translation>
+    </message>
+    <message>
+        <source>This model has no chat template, so it can continue a text but not hold a conversation.</source>
+        <translation>这个模型没有对话模板，只能续写文本，不能对话。</translation>
+    </message>
+    <message>
+        <source>A conversation must end with a message of the user.</source>
+        <translation>对话必须以用户的消息结尾。</translation>
+    </message>
+    <message>
+        <source>The message is empty.</source>
+        <translation>消息是空的。</translation>
+    </message>
+    <message>
+        <source>Write something to send.</source>
+        <translation>请写点内容再发送。</translation>
+    </message>
+    <message>
+        <source>The model&apos;s chat template refuses this conversation: {reason}.</source>
+        <translation>模型的对话模板不接受这段对话：{reason}。</translation>
+    </message>
+    <message>
+        <source>{name} is {value}, but it must be {allowed}.</source>
+        <translation>{name} 的值是 {value}，但必须满足：{allowed}。</translation>
+    </message>
+    <message>
+        <source>This model has no tokenizer that can be read, so text cannot be turned into tokens.</source>
+        <translation>这个模型没有可读取的分词器，无法把文本转换成词元。</translation>
+    </message>
+    <message>
+        <source>This model has no tokenizer that can be read, so its tokens cannot be counted.</source>
+        <translation>这个模型没有可读取的分词器，无法统计词元数。</translation>
+    </message>
+    <message>
+        <source>The prompt is empty.</source>
+        <translation>提示内容是空的。</translation>
+    </message>
+    <message>
+        <source>Write something for the model to continue.</source>
+        <translation>请写点内容让模型继续。</translation>
+    </message>
+    <message>
+        <source>The conversation has {tokens} tokens; this model&apos;s context holds {limit}.</source>
+        <translation>对话有 {tokens} 个词元，而这个模型的上下文只能容纳 {limit} 个。</translation>
+    </message>
+    <message>
+        <source>The conversation has {tokens} tokens; there is room for {limit}.</source>
+        <translation>对话有 {tokens} 个词元，而空间只够 {limit} 个。</translation>
+    </message>
+    <message>
+        <source>Shorten it, start a new conversation, or allow a larger context.</source>
+        <translation>请缩短它、开始新的对话，或允许更大的上下文。</translation>
+    </message>
+    <message>
+        <source>There was not enough memory left to compute with this conversation.</source>
+        <translation>剩余内存不够计算这段对话。</translation>
+    </message>
+    <message>
+        <source>{model} produced numbers that are not finite ({cause_text}).</source>
+        <translation>{model} 算出了非有限的数值（{cause_text}）。</translation>
+    </message>
+    <message>
+        <source>float16 overflows in deep models</source>
+        <translation>float16 在层数多的模型中会溢出</translation>
+    </message>
+    <message>
+        <source>its weights may be damaged</source>
+        <translation>它的权重可能已损坏</translation>
+    </message>
+    <message>
+        <source>Verify the model, or choose a version of it in bfloat16.</source>
+        <translation>请校验这个模型，或选择它的 bfloat16 版本。</translation>
+    </message>
+    <message>
+        <source>No model is loaded.</source>
+        <translation>没有加载模型。</translation>
+    </message>
+    <message>
+        <source>This is an encoder-decoder model of type “{type}”{architecture}; Strata runs decoder-only language models.</source>
+        <translation>这是类型为“{type}”的编码器-解码器模型{architecture}；Strata 只运行纯解码器语言模型。</translation>
+    </message>
+    <message>
+        <source>Choose a chat or text-generation model.</source>
+        <translation>请选择对话或文本生成模型。</translation>
+    </message>
+    <message>
+        <source>{model} has no list of decoder layers to stream.</source>
+        <translation>{model} 没有可以流式读取的解码层列表。</translation>
+    </message>
+    <message>
+        <source>Choose another model; this one has a structure Strata does not know.</source>
+        <translation>请选择其他模型；Strata 不认识这个模型的结构。</translation>
+    </message>
+    <message>
+        <source>{model} has pickled weights, whose contents only the whole download tells.</source>
+        <translation>{model} 的权重是 pickle 格式，只有全部下载后才知道内容。</translation>
+    </message>
+    <message>
+        <source>Models of type “{type}” are not known to this version of Strata.</source>
+        <translation>这个版本的 Strata 不认识类型为“{type}”的模型。</translation>
+    </message>
+    <message>
+        <source>Check whether a newer version of Strata knows it, or choose another model.</source>
+        <translation>请看看新版 Strata 是否支持，或选择其他模型。</translation>
+    </message>
+    <message>
+        <source>{folder} has no {file}, so it is not a model folder.</source>
+        <translation>{folder} 中没有 {file}，所以它不是模型文件夹。</translation>
+    </message>
+    <message>
+        <source>{folder} holds only an adapter (LoRA) of {base}, not a whole model.</source>
+        <translation>{folder} 只包含 {base} 的适配器（LoRA），不是完整的模型。</translation>
+    </message>
+    <message>
+        <source>{folder} holds only an adapter (LoRA), not a whole model.</source>
+        <translation>{folder} 只包含适配器（LoRA），不是完整的模型。</translation>
+    </message>
+    <message>
+        <source>Use the base model{base}, or a version with the adapter merged into it.</source>
+        <translation>请使用基础模型{base}，或已合并适配器的版本。</translation>
+    </message>
+    <message>
+        <source>{file} in {folder} describes no model.</source>
+        <translation>{folder} 中的 {file} 没有描述模型。</translation>
+    </message>
+    <message>
+        <source>{file} in {folder} names no architecture, so it cannot be told what model this is.</source>
+        <translation>{folder} 中的 {file} 没有写明架构，无法判断这是什么模型。</translation>
+    </message>
+    <message>
+        <source>Use the original folder of the model; its config.json has an “architectures” entry.</source>
+        <translation>请使用模型的原文件夹，其 config.json 中有“architectures”一项。</translation>
+    </message>
+    <message>
+        <source>This checkpoint is quantised ({method}); this version of Strata runs checkpoints in their full precision.</source>
+        <translation>这个检查点是量化的（{method}）；这个版本的 Strata 只运行全精度检查点。</translation>
+    </message>
+    <message>
+        <source>Choose the original of the model, in bfloat16 or float16.</source>
+        <translation>请选择 bfloat16 或 float16 的原始模型。</translation>
+    </message>
+    <message>
+        <source>{file} names no model type (architecture {architecture}).</source>
+        <translation>{file} 没有写明模型类型（架构 {architecture}）。</translation>
+    </message>
+    <message>
+        <source>Use the version of the model that was made for transformers.</source>
+        <translation>请使用为 transformers 制作的版本。</translation>
+    </message>
+    <message>
+        <source>A model of type “{type}” runs only with Python code from its own repository, and Strata does not run code that comes with a model.</source>
+        <translation>类型为“{type}”的模型必须运行其仓库自带的 Python 代码，而 Strata 不运行模型附带的代码。</translation>
+    </message>
+    <message>
+        <source>Choose a model that transformers supports by itself.</source>
+        <translation>请选择 transformers 本身支持的模型。</translation>
+    </message>
+    <message>
+        <source>{folder} holds an image model (diffusers); Strata runs language models.</source>
+        <translation>{folder} 是图像模型（diffusers）；Strata 运行的是语言模型。</translation>
+    </message>
+    <message>
+        <source>{folder} holds weights in their maker&apos;s own format, without a {file}.</source>
+        <translation>{folder} 中的权重是制作者自己的格式，没有 {file}。</translation>
+    </message>
+    <message>
+        <source>Use the version of the model that was made for transformers (often named “-hf”).</source>
+        <translation>请使用为 transformers 制作的版本（名称常带“-hf”）。</translation>
+    </message>
+    <message>
+        <source>{file} in {folder} is a web page (HTML).</source>
+        <translation>{folder} 中的 {file} 其实是网页（HTML）。</translation>
+    </message>
+    <message>
+        <source>{file} in {folder} is a git-lfs pointer.</source>
+        <translation>{folder} 中的 {file} 只是 git-lfs 指针。</translation>
+    </message>
+    <message>
+        <source>{file} in {folder} is damaged: it is not JSON.</source>
+        <translation>{folder} 中的 {file} 已损坏：它不是 JSON。</translation>
+    </message>
+    <message>
+        <source>Download this file again.</source>
+        <translation>请重新下载这个文件。</translation>
+    </message>
+    <message>
+        <source>{file} names neither a model type nor an architecture; this is not a language model.</source>
+        <translation>{file} 既没有写明模型类型，也没有写明架构；这不是语言模型。</translation>
+    </message>
+    <message>
+        <source>Choose a chat or text-generation model, as its hub page ships it.</source>
+        <translation>请选择对话或文本生成模型，并使用其 Hub 页面提供的原样文件。</translation>
+    </message>
+    <message>
+        <source>{folder} is empty.</source>
+        <translation>{folder} 是空的。</translation>
+    </message>
+    <message>
+        <source>{folder} is a model that Strata has already cut.</source>
+        <translation>{folder} 是 Strata 已经切分好的模型。</translation>
+    </message>
+    <message>
+        <source>Use it as it is.</source>
+        <translation>直接使用即可。</translation>
+    </message>
+    <message>
+        <source>No model was given.</source>
+        <translation>没有指定模型。</translation>
+    </message>
+    <message>
+        <source>There is no folder or file {place}.</source>
+        <translation>没有名为 {place} 的文件夹或文件。</translation>
+    </message>
+    <message>
+        <source>There is no folder {place}, and the hub cache on this machine does not hold that model.</source>
+        <translation>没有文件夹 {place}，这台电脑的 Hub 缓存中也没有这个模型。</translation>
+    </message>
+    <message>
+        <source>{file} is one file of a model.</source>
+        <translation>{file} 只是模型中的一个文件。</translation>
+    </message>
+    <message>
+        <source>The weights in {folder} are no longer there; they were cut into {model}.</source>
+        <translation>{folder} 中的权重已不在；它们已被切分成 {model}。</translation>
+    </message>
+    <message>
+        <source>Use that model: {model}</source>
+        <translation>请使用那个模型：{model}</translation>
+    </message>
+    <message>
+        <source>{model} is only partly downloaded.</source>
+        <translation>{model} 只下载了一部分。</translation>
+    </message>
+    <message>
+        <source>{file} is a web page (HTML), not weights.</source>
+        <translation>{file} 是网页（HTML），不是权重。</translation>
+    </message>
+    <message>
+        <source>{file} is a git-lfs pointer: the real file was never downloaded.</source>
+        <translation>{file} 只是 git-lfs 指针：真正的文件从未下载。</translation>
+    </message>
+    <message>
+        <source>{file} is not a model.</source>
+        <translation>{file} 不是模型。</translation>
+    </message>
+    <message>
+        <source>{file} ({size} bytes) is not a {wanted} file.</source>
+        <translation>{file}（{size} 字节）不是 {wanted} 文件。</translation>
+    </message>
+    <message>
+        <source>{file} ({size} bytes) is not a {wanted} file: it is a {found} file.</source>
+        <translation>{file}（{size} 字节）不是 {wanted} 文件，而是 {found} 文件。</translation>
+    </message>
+    <message>
+        <source>{file} is a web page (HTML), not weights: what was saved is an error or a login page.</source>
+        <translation>{file} 是网页（HTML），不是权重：保存下来的是错误页或登录页。</translation>
+    </message>
+    <message>
+        <source>A model behind a licence needs you to be logged in.</source>
+        <translation>需要接受许可证的模型要求先登录。</translation>
+    </message>
+    <message>
+        <source>{file} is a git-lfs pointer ({size} bytes): the real file was never downloaded.</source>
+        <translation>{file} 只是 git-lfs 指针（{size} 字节）：真正的文件从未下载。</translation>
+    </message>
+    <message>
+        <source>It stands for {size} bytes.</source>
+        <translation>它代表 {size} 字节。</translation>
+    </message>
+    <message>
+        <source>{file} is empty (0 bytes).</source>
+        <translation>{file} 是空文件（0 字节）。</translation>
+    </message>
+    <message>
+        <source>{file} cannot be read: {reason}.</source>
+        <translation>无法读取 {file}：{reason}。</translation>
+    </message>
+    <message>
+        <source>Check that the file is there and that you may read it.</source>
+        <translation>请检查文件是否存在，以及您是否有权读取。</translation>
+    </message>
+    <message>
+        <source>Check the drive it is on, then try again.</source>
+        <translation>请检查它所在的硬盘，然后重试。</translation>
+    </message>
+    <message>
+        <source>{folder} holds no weight files.</source>
+        <translation>{folder} 中没有权重文件。</translation>
+    </message>
+    <message>
+        <source>Download the model&apos;s .safetensors files into it.</source>
+        <translation>请把模型的 .safetensors 文件下载到这里。</translation>
+    </message>
+    <message>
+        <source>{file} names no weight files.</source>
+        <translation>{file} 没有列出权重文件。</translation>
+    </message>
+    <message>
+        <source>{folder} holds several weight files ({files}) and no index that says which belong together.</source>
+        <translation>{folder} 中有多个权重文件（{files}），却没有说明哪些属于同一模型的索引。</translation>
+    </message>
+    <message>
+        <source>Download the model again with its “.index.json” file, or keep only the files of one model.</source>
+        <translation>请连同“.index.json”文件重新下载模型，或只保留一个模型的文件。</translation>
+    </message>
+    <message>
+        <source>{count} of {total} weight files are missing in {folder}: {files} (known from {origin_text}).</source>
+        <translation>{folder} 中缺少 {total} 个权重文件中的 {count} 个：{files}（依据：{origin_text}）。</translation>
+    </message>
+    <message>
+        <source>their numbering</source>
+        <translation>文件编号</translation>
+    </message>
+    <message>
+        <source>{files} and {count} more</source>
+        <translation>{files} 等，另有 {count} 个</translation>
+    </message>
+    <message>
+        <source>Download the missing files, then try again.</source>
+        <translation>请下载缺少的文件，然后重试。</translation>
+    </message>
+    <message>
+        <source>The weights in {folder} are in a format Strata does not read ({file}).</source>
+        <translation>{folder} 中的权重是 Strata 不能读取的格式（{file}）。</translation>
+    </message>
+    <message>
+        <source>Use a version of the model with safetensors files.</source>
+        <translation>请使用带 safetensors 文件的版本。</translation>
+    </message>
+    <message>
+        <source>The weights in {folder} are GGUF files ({files}).</source>
+        <translation>{folder} 中的权重是 GGUF 文件（{files}）。</translation>
+    </message>
+    <message>
+        <source>{folder} holds its weights only in their maker&apos;s own format (consolidated…).</source>
+        <translation>{folder} 中的权重只有制作者自己的格式（consolidated…）。</translation>
+    </message>
+    <message>
+        <source>{file} is damaged.</source>
+        <translation>{file} 已损坏。</translation>
+    </message>
+    <message>
+        <source>{file} points outside of its folder ({target}).</source>
+        <translation>{file} 指向了文件夹之外（{target}）。</translation>
+    </message>
+    <message>
+        <source>Do not use this model.</source>
+        <translation>请不要使用这个模型。</translation>
+    </message>
+    <message>
+        <source>{file} is truncated: it should have {need} bytes and has {have}.</source>
+        <translation>{file} 不完整：应有 {need} 字节，实有 {have} 字节。</translation>
+    </message>
+    <message>
+        <source>{file} claims a header of {size}; it is damaged.</source>
+        <translation>{file} 声称文件头有 {size}；它已损坏。</translation>
+    </message>
+    <message>
+        <source>The header of {file} is damaged.</source>
+        <translation>{file} 的文件头已损坏。</translation>
+    </message>
+    <message>
+        <source>The header of {file} is damaged: {name} overlaps {other}.</source>
+        <translation>{file} 的文件头已损坏：{name} 与 {other} 重叠。</translation>
+    </message>
+    <message>
+        <source>The header of {file} is damaged or cut off.</source>
+        <translation>{file} 的文件头已损坏或不完整。</translation>
+    </message>
+    <message>
+        <source>config.json in {folder} contradicts itself: {reason}</source>
+        <translation>{folder} 中的 config.json 自相矛盾：{reason}</translation>
+    </message>
+    <message>
+        <source>{model} cannot be built from this config: {reason}</source>
+        <translation>无法根据这份配置构建 {model}：{reason}</translation>
+    </message>
+    <message>
+        <source>Download config.json again, or choose another model.</source>
+        <translation>请重新下载 config.json，或选择其他模型。</translation>
+    </message>
+    <message>
+        <source>Download config.json and the weight files again from the same revision.</source>
+        <translation>请从同一修订版重新下载 config.json 和权重文件。</translation>
+    </message>
+    <message>
+        <source>{count_text} of this checkpoint do not fit its config: {reason}.</source>
+        <translation>这个检查点有 {count_text}与配置不符：{reason}。</translation>
+    </message>
+    <message>
+        <source>{count} tensor</source>
+        <translation>{count} 个张量</translation>
+    </message>
+    <message>
+        <source>{count} tensors</source>
+        <translation>{count} 个张量</translation>
+    </message>
+    <message>
+        <source>{count_text} of the model are not in this checkpoint: {names}.</source>
+        <translation>这个检查点缺少模型的 {count_text}：{names}。</translation>
+    </message>
+    <message>
+        <source>Download the model again; if that does not help, this version of Strata does not know its format.</source>
+        <translation>请重新下载模型；如果仍不行，就是这个版本的 Strata 不认识它的格式。</translation>
+    </message>
+    <message>
+        <source>{file} became shorter while it was read.</source>
+        <translation>{file} 在读取过程中变短了。</translation>
+    </message>
+    <message>
+        <source>Do not change a model while it is being cut; try again.</source>
+        <translation>切分期间请不要改动模型；请重试。</translation>
+    </message>
+    <message>
+        <source>{name} is stored as {dtype}, which Strata does not run.</source>
+        <translation>{name} 以 {dtype} 存储，Strata 不支持。</translation>
+    </message>
+    <message>
+        <source>{name} in {file} is stored as {dtype}, which Strata does not run.</source>
+        <translation>{file} 中的 {name} 以 {dtype} 存储，Strata 不支持。</translation>
+    </message>
+    <message>
+        <source>Choose another version of the model.</source>
+        <translation>请选择模型的其他版本。</translation>
+    </message>
+    <message>
+        <source>{file} holds no named tensors.</source>
+        <translation>{file} 中没有带名称的张量。</translation>
+    </message>
+    <message>
+        <source>Use a version with safetensors files.</source>
+        <translation>请使用带 safetensors 文件的版本。</translation>
+    </message>
+    <message>
+        <source>{file} wants to run code when it is opened, so it was not opened.</source>
+        <translation>{file} 打开时要运行代码，所以没有打开它。</translation>
+    </message>
+    <message>
+        <source>The metadata of {file} do not describe a model that transformers can build.</source>
+        <translation>{file} 的元数据描述的不是 transformers 能构建的模型。</translation>
+    </message>
+    <message>
+        <source>Use another conversion of the model, or its version with safetensors files.</source>
+        <translation>请使用模型的其他转换版，或带 safetensors 文件的版本。</translation>
+    </message>
+    <message>
+        <source>The tokenizer inside {file} is of a kind that transformers does not convert.</source>
+        <translation>{file} 中的分词器是 transformers 不能转换的类型。</translation>
+    </message>
+    <message>
+        <source>The starter model is not installed.</source>
+        <translation>入门模型没有安装。</translation>
+    </message>
+    <message>
+        <source>{file} is one of {count} parts of a model.</source>
+        <translation>{file} 是模型 {count} 个部分之一。</translation>
+    </message>
+    <message>
+        <source>{file} holds no model: it names no architecture or no tensors.</source>
+        <translation>{file} 中没有模型：缺少架构或张量。</translation>
+    </message>
+    <message>
+        <source>Use another file.</source>
+        <translation>请使用其他文件。</translation>
+    </message>
+    <message>
+        <source>GGUF files of architecture “{architecture}” are not known to this version of Strata.</source>
+        <translation>这个版本的 Strata 不认识架构为“{architecture}”的 GGUF 文件。</translation>
+    </message>
+    <message>
+        <source>Use the version of the model with safetensors files.</source>
+        <translation>请使用带 safetensors 文件的版本。</translation>
+    </message>
+    <message>
+        <source>This is GGUF version {version}; Strata reads versions 2 and 3.</source>
+        <translation>这是 GGUF 第 {version} 版；Strata 读取第 2 和第 3 版。</translation>
+    </message>
+    <message>
+        <source>Use a newer conversion of the model.</source>
+        <translation>请使用较新的转换版。</translation>
+    </message>
+    <message>
+        <source>{name} has a GGUF number format (type {type}) that is not known to this version of Strata.</source>
+        <translation>{name} 使用了这个版本的 Strata 不认识的 GGUF 数值格式（类型 {type}）。</translation>
+    </message>
+    <message>
+        <source>Use another quantisation of the model.</source>
+        <translation>请使用模型的其他量化版本。</translation>
+    </message>
+    <message>
+        <source>“{name}” is not a name on a hub.</source>
+        <translation>“{name}”不是 Hub 上的名称。</translation>
+    </message>
+    <message>
+        <source>Write it as owner/name, or owner/name@revision.</source>
+        <translation>请写成 owner/name 或 owner/name@revision。</translation>
+    </message>
+    <message>
+        <source>Write it as owner/name.</source>
+        <translation>请写成 owner/name。</translation>
+    </message>
+    <message>
+        <source>“{address}” is not the address of a hub.</source>
+        <translation>“{address}”不是 Hub 的地址。</translation>
+    </message>
+    <message>
+        <source>Write it like https://huggingface.co</source>
+        <translation>请写成类似 https://huggingface.co 的形式</translation>
+    </message>
+    <message>
+        <source>Downloading and cutting {model} needs {need} ({size} and {floor} that stay free); {have} are free on the drive of {folder}.</source>
+        <translation>下载并切分 {model} 需要 {need}（{size}，另外保留 {floor} 空闲）；{folder} 所在硬盘剩余 {have}。</translation>
+    </message>
+    <message>
+        <source>Trying again in {delay_text}.</source>
+        <translation>{delay_text}后重试。</translation>
+    </message>
+    <message>
+        <source>Try again in {delay_text}.</source>
+        <translation>请在 {delay_text}后重试。</translation>
+    </message>
+    <message>
+        <source>{seconds} s</source>
+        <translation>{seconds} 秒</translation>
+    </message>
+    <message>
+        <source>{minutes} min</source>
+        <translation>{minutes} 分钟</translation>
+    </message>
+    <message>
+        <source>{hours} h {minutes} min</source>
+        <translation>{hours} 小时 {minutes} 分钟</translation>
+    </message>
+    <message>
+        <source>{days} d {hours} h</source>
+        <translation>{days} 天 {hours} 小时</translation>
+    </message>
+    <message>
+        <source>Paused: {have} are free on the drive of {folder}, and {floor} stay free.</source>
+        <translation>已暂停：{folder} 所在硬盘剩余 {have}，需保留 {floor} 空闲。</translation>
+    </message>
+    <message>
+        <source>Paused: the drive is full.</source>
+        <translation>已暂停：硬盘已满。</translation>
+    </message>
+    <message>
+        <source>It goes on when there is room.</source>
+        <translation>有空间后会继续。</translation>
+    </message>
+    <message>
+        <source>{file} arrived damaged, so this one file is fetched again.</source>
+        <translation>{file} 传输时损坏，因此只重新下载这个文件。</translation>
+    </message>
+    <message>
+        <source>The hub sent nothing.</source>
+        <translation>Hub 没有返回任何内容。</translation>
+    </message>
+    <message>
+        <source>Try again later; what is already there is kept.</source>
+        <translation>请稍后重试；已有的内容会保留。</translation>
+    </message>
+    <message>
+        <source>{file} arrives damaged: {count} times it was not what the hub says it is.</source>
+        <translation>{file} 传输损坏：{count} 次与 Hub 公布的内容不符。</translation>
+    </message>
+    <message>
+        <source>Try another network or mirror; the files that arrived whole are kept.</source>
+        <translation>请换一个网络或镜像；已完整下载的文件会保留。</translation>
+    </message>
+    <message>
+        <source>{file} of {model} is too big for what it should be.</source>
+        <translation>{model} 的 {file} 大得不合常理。</translation>
+    </message>
+    <message>
+        <source>Choose another model.</source>
+        <translation>请选择其他模型。</translation>
+    </message>
+    <message>
+        <source>The hub cache holds {count} revisions of {model}: {names}.</source>
+        <translation>Hub 缓存中有 {model} 的 {count} 个修订版：{names}。</translation>
+    </message>
+    <message>
+        <source>The hub cache holds no complete download of {model} at “{revision}”.</source>
+        <translation>Hub 缓存中没有 {model} 在“{revision}”的完整下载。</translation>
+    </message>
+    <message>
+        <source>The connection to {host} broke off.</source>
+        <translation>与 {host} 的连接中断了。</translation>
+    </message>
+    <message>
+        <source>The hub answered with an error ({status}).</source>
+        <translation>Hub 返回了错误（{status}）。</translation>
+    </message>
+    <message>
+        <source>What answers at {address} is not a model hub.</source>
+        <translation>{address} 处应答的不是 Hub。</translation>
+    </message>
+    <message>
+        <source>Check its address; if this network has a login page, open it in a browser first.</source>
+        <translation>请检查地址；如果这个网络有登录页，请先在浏览器中打开。</translation>
+    </message>
+    <message>
+        <source>The licence of {model} is not accepted yet for your access token, or the request still waits.</source>
+        <translation>您的访问令牌尚未接受 {model} 的许可证，或申请仍在等待。</translation>
+    </message>
+    <message>
+        <source>Accept it on {page}, then try again.</source>
+        <translation>请在 {page} 上接受许可证，然后重试。</translation>
+    </message>
+    <message>
+        <source>{model} is given only to those who accept its licence.</source>
+        <translation>只有接受许可证的人才能获得 {model}。</translation>
+    </message>
+    <message>
+        <source>Accept it on {page} and give your access token.</source>
+        <translation>请在 {page} 上接受许可证，并填写您的访问令牌。</translation>
+    </message>
+    <message>
+        <source>The hub has a problem at the moment ({status}).</source>
+        <translation>Hub 目前有问题（{status}）。</translation>
+    </message>
+    <message>
+        <source>No secure connection to {host} could be made.</source>
+        <translation>无法与 {host} 建立安全连接。</translation>
+    </message>
+    <message>
+        <source>The hub&apos;s tools are switched to offline mode on this computer (HF_HUB_OFFLINE).</source>
+        <translation>这台电脑上的 Hub 工具处于离线模式（HF_HUB_OFFLINE）。</translation>
+    </message>
+    <message>
+        <source>Take that variable away, then try again.</source>
+        <translation>请移除这个环境变量，然后重试。</translation>
+    </message>
+    <message>
+        <source>The proxy did not let the connection through.</source>
+        <translation>代理没有放行这个连接。</translation>
+    </message>
+    <message>
+        <source>Check the proxy&apos;s address and password.</source>
+        <translation>请检查代理的地址和密码。</translation>
+    </message>
+    <message>
+        <source>The address {host} cannot be found.</source>
+        <translation>找不到地址 {host}。</translation>
+    </message>
+    <message>
+        <source>Check that this computer is online, and the address of the hub.</source>
+        <translation>请检查这台电脑是否联网，以及 Hub 的地址。</translation>
+    </message>
+    <message>
+        <source>This computer is offline.</source>
+        <translation>这台电脑没有联网。</translation>
+    </message>
+    <message>
+        <source>Connect it, then try again.</source>
+        <translation>请联网后重试。</translation>
+    </message>
+    <message>
+        <source>{host} does not answer.</source>
+        <translation>{host} 没有应答。</translation>
+    </message>
+    <message>
+        <source>{host} refuses the connection.</source>
+        <translation>{host} 拒绝连接。</translation>
+    </message>
+    <message>
+        <source>Check the address of the hub, and the proxy.</source>
+        <translation>请检查 Hub 的地址和代理。</translation>
+    </message>
+    <message>
+        <source>{model} has no such revision.</source>
+        <translation>{model} 没有这个修订版。</translation>
+    </message>
+    <message>
+        <source>See which there are on {page}</source>
+        <translation>请在 {page} 查看有哪些</translation>
+    </message>
+    <message>
+        <source>A file of {model} is not on the hub.</source>
+        <translation>{model} 的一个文件不在 Hub 上。</translation>
+    </message>
+    <message>
+        <source>Look at its page: {page}</source>
+        <translation>请查看它的页面：{page}</translation>
+    </message>
+    <message>
+        <source>The hub has disabled {model}.</source>
+        <translation>Hub 已停用 {model}。</translation>
+    </message>
+    <message>
+        <source>The hub&apos;s storage refused a file of {model} ({status}).</source>
+        <translation>Hub 的存储拒绝提供 {model} 的一个文件（{status}）。</translation>
+    </message>
+    <message>
+        <source>The hub does not accept this access token.</source>
+        <translation>Hub 不接受这个访问令牌。</translation>
+    </message>
+    <message>
+        <source>Make a new one on {page} and enter it.</source>
+        <translation>请在 {page} 上新建一个并填写。</translation>
+    </message>
+    <message>
+        <source>There is no {model} on the hub.</source>
+        <translation>Hub 上没有 {model}。</translation>
+    </message>
+    <message>
+        <source>There is no such model on the hub.</source>
+        <translation>Hub 上没有这个模型。</translation>
+    </message>
+    <message>
+        <source>Check how it is written.</source>
+        <translation>请检查拼写。</translation>
+    </message>
+    <message>
+        <source>If it is private, give an access token.</source>
+        <translation>如果它是私有的，请填写访问令牌。</translation>
+    </message>
+    <message>
+        <source>The hub does not let this access token read {model}.</source>
+        <translation>Hub 不允许这个访问令牌读取 {model}。</translation>
+    </message>
+    <message>
+        <source>The hub does not show {model}.</source>
+        <translation>Hub 不显示 {model}。</translation>
+    </message>
+    <message>
+        <source>The hub has had too many requests from here.</source>
+        <translation>Hub 收到来自这里的请求过多。</translation>
+    </message>
+    <message>
+        <source>The certificate shown for {host} is not trusted: something between here and the hub (a company&apos;s filter, a virus scanner) reads the connection, or this computer&apos;s clock is wrong.</source>
+        <translation>{host} 出示的证书不可信：这里与 Hub 之间有程序（公司的过滤器、杀毒软件）在读取连接，或这台电脑的时钟不准。</translation>
+    </message>
+    <message>
+        <source>Add that filter&apos;s certificate to the system&apos;s trusted ones, or use another network.</source>
+        <translation>请把该过滤器的证书加入系统信任的证书，或换一个网络。</translation>
+    </message>
+    <message>
+        <source>{file} of {model} is not a safetensors file, although it is called one.</source>
+        <translation>{model} 的 {file} 名为 safetensors 文件，其实不是。</translation>
+    </message>
+    <message>
+        <source>Choose another revision of the model, or another model.</source>
+        <translation>请选择模型的其他修订版，或其他模型。</translation>
+    </message>
+    <message>
+        <source>{model} holds its weights as GGUF files only.</source>
+        <translation>{model} 只有 GGUF 格式的权重。</translation>
+    </message>
+    <message>
+        <source>It was not cut from safetensors files of a hub.</source>
+        <translation>它不是由 Hub 的 safetensors 文件切分而来。</translation>
+    </message>
+    <message>
+        <source>Cut it again from its original.</source>
+        <translation>请用原文件重新切分。</translation>
+    </message>
+    <message>
+        <source>The description of the model in {folder} cannot be read.</source>
+        <translation>无法读取 {folder} 中的模型描述。</translation>
+    </message>
+    <message>
+        <source>Cut the model again from its original.</source>
+        <translation>请用原文件重新切分这个模型。</translation>
+    </message>
+    <message>
+        <source>config.json in {folder} cannot be read.</source>
+        <translation>无法读取 {folder} 中的 config.json。</translation>
+    </message>
+    <message>
+        <source>Models cannot be written to {folder}: {reason}.</source>
+        <translation>无法把模型写入 {folder}：{reason}。</translation>
+    </message>
+    <message>
+        <source>“{name}” could be any of {names}.</source>
+        <translation>“{name}”可能是 {names} 中的任何一个。</translation>
+    </message>
+    <message>
+        <source>{model} is only partly cut.</source>
+        <translation>{model} 只切分了一部分。</translation>
+    </message>
+    <message>
+        <source>The description of {model} is damaged.</source>
+        <translation>{model} 的描述已损坏。</translation>
+    </message>
+    <message>
+        <source>Remove it and cut it again from its original.</source>
+        <translation>请移除它，再用原文件重新切分。</translation>
+    </message>
+    <message>
+        <source>There is no model “{name}” in {folder}.</source>
+        <translation>{folder} 中没有模型“{name}”。</translation>
+    </message>
+    <message>
+        <source>{model} is being worked on by another process.</source>
+        <translation>另一个进程正在处理 {model}。</translation>
+    </message>
+    <message>
+        <source>Wait until it has finished, or cancel it.</source>
+        <translation>请等它完成，或取消它。</translation>
+    </message>
+    <message>
+        <source>Cutting {model} needs {need} ({size} and {floor} that stay free); {have} are free on the drive of {folder}.</source>
+        <translation>切分 {model} 需要 {need}（{size}，另外保留 {floor} 空闲）；{folder} 所在硬盘剩余 {have}。</translation>
+    </message>
+    <message>
+        <source>What is already there is kept.</source>
+        <translation>已有的内容会保留。</translation>
+    </message>
+    <message>
+        <source>What is already cut is kept.</source>
+        <translation>已切分的部分会保留。</translation>
+    </message>
+    <message>
+        <source>{file} was already deleted, and a block that was cut from it is missing or damaged.</source>
+        <translation>{file} 已删除，而由它切出的一个块缺失或损坏。</translation>
+    </message>
+    <message>
+        <source>Download the model again and split it anew; what is left was kept.</source>
+        <translation>请重新下载模型并重新切分；剩余的部分已保留。</translation>
+    </message>
+    <message>
+        <source>{file} could not be read back as it was written; what is left of the original was kept.</source>
+        <translation>{file} 读回的内容与写入的不一致；原文件剩余的部分已保留。</translation>
+    </message>
+    <message>
+        <source>Check the drive, then split again.</source>
+        <translation>请检查硬盘，然后重新切分。</translation>
+    </message>
+    <message>
+        <source>The starter model&apos;s file belongs to its package, so it is not deleted.</source>
+        <translation>入门模型的文件属于它的软件包，所以不会删除。</translation>
+    </message>
+    <message>
+        <source>{model} or the engine has changed since it was partly cut, so it is cut anew.</source>
+        <translation>{model} 或引擎在切分到一半后发生了变化，因此重新切分。</translation>
+    </message>
+    <message>
+        <source>{model} has changed since it was partly cut, so it is cut anew.</source>
+        <translation>{model} 在切分到一半后发生了变化，因此重新切分。</translation>
+    </message>
+    <message>
+        <source>1 file is damaged or missing in {model}: {files_text}.</source>
+        <translation>{model} 中有 1 个文件损坏或缺失：{files_text}。</translation>
+    </message>
+    <message>
+        <source>{count} files are damaged or missing in {model}: {files_text}.</source>
+        <translation>{model} 中有 {count} 个文件损坏或缺失：{files_text}。</translation>
+    </message>
+    <message>
+        <source>It cannot be repaired: {cause_text}</source>
+        <translation>无法修复：{cause_text}</translation>
+    </message>
+    <message>
+        <source>the original in {folder} has changed since it was cut.</source>
+        <translation>{folder} 中的原文件在切分后发生了变化。</translation>
+    </message>
+    <message>
+        <source>{model} was cut with transformers {old}, and the {new} here builds this model differently ({name} is gone).</source>
+        <translation>{model} 是用 transformers {old} 切分的，而这里的 {new} 构建这个模型的方式不同（缺少 {name}）。</translation>
+    </message>
+    <message>
+        <source>One block of this model and its conversation need {need} of memory; {have} are allowed.</source>
+        <translation>这个模型的一个块加上对话需要 {need} 内存；允许使用 {have}。</translation>
+    </message>
+    <message>
+        <source>Reading this model ahead needs {need} of main memory, and {have} are allowed.</source>
+        <translation>预读这个模型需要 {need} 主内存，而允许使用的是 {have}。</translation>
+    </message>
+    <message>
+        <source>{model} changes its own weights while it runs, so it cannot be read from the disk.</source>
+        <translation>{model} 运行时会改动自己的权重，所以不能从硬盘读取。</translation>
+    </message>
+    <message>
+        <source>The block {block} of {model} cannot be read from the disk.</source>
+        <translation>无法从硬盘读取 {model} 的块 {block}。</translation>
+    </message>
+    <message>
+        <source>Verify the model, and repair it from its original if it is damaged.</source>
+        <translation>请校验模型；如果已损坏，请用原文件修复。</translation>
+    </message>
+    <message>
+        <source>This model is in use at the moment.</source>
+        <translation>这个模型正在使用中。</translation>
+    </message>
+    <message>
+        <source>Stop its answer, or wait for it, and try again.</source>
+        <translation>请停止它的回答或等待完成，然后重试。</translation>
+    </message>
+    <message>
+        <source>Something went wrong inside the engine ({reason}).</source>
+        <translation>引擎内部出错了（{reason}）。</translation>
+    </message>
+    <message>
+        <source>Try again; if it happens again, please report it with the details.</source>
+        <translation>请重试；如果再次发生，请附上详细信息报告。</translation>
+    </message>
+    <message>
+        <source>The engine has no “{method}”.</source>
+        <translation>引擎没有“{method}”功能。</translation>
+    </message>
+    <message>
+        <source>There is not enough memory free to load {model} as planned.</source>
+        <translation>剩余内存不够按计划加载 {model}。</translation>
+    </message>
+    <message>
+        <source>A file of {model} cannot be read: {reason}.</source>
+        <translation>无法读取 {model} 的一个文件：{reason}。</translation>
+    </message>
+    <message>
+        <source>Verify the model, and check that its folder can be read.</source>
+        <translation>请校验这个模型，并检查它的文件夹是否可读。</translation>
+    </message>
+    <message>
+        <source>The architecture {architecture} is not known to this version of Strata (model type “{type}”).</source>
+        <translation>这个版本的 Strata 不认识架构 {architecture}（模型类型“{type}”）。</translation>
+    </message>
+    <message>
+        <source>This model has no tokenizer files, so text cannot be turned into tokens.</source>
+        <translation>这个模型没有分词器文件，无法把文本转换成词元。</translation>
+    </message>
+    <message>
+        <source>{file} cannot be written: {reason}.</source>
+        <translation>无法写入 {file}：{reason}。</translation>
+    </message>
+    <message>
+        <source>Choose another file.</source>
+        <translation>请选择其他文件。</translation>
+    </message>
+    <message>
+        <source>{model} is cut already, but 1 file is damaged or missing; only that is cut again.</source>
+        <translation>{model} 已经切分好，但有 1 个文件损坏或缺失；只重新切分这部分。</translation>
+    </message>
+    <message>
+        <source>1 file is damaged or missing in {model}, and part of the original was deleted.</source>
+        <translation>{model} 中有 1 个文件损坏或缺失，而原文件已删除一部分。</translation>
+    </message>
+    <message>
+        <source>{count} files are damaged or missing in {model}, and part of the original was deleted.</source>
+        <translation>{model} 中有 {count} 个文件损坏或缺失，而原文件已删除一部分。</translation>
+    </message>
+    <message>
+        <source>The conversations in {file} cannot be opened.</source>
+        <translation>无法打开 {file} 中的对话。</translation>
+    </message>
+    <message>
+        <source>Check that the folder can be written and the drive is not full.</source>
+        <translation>请检查文件夹是否可写、硬盘是否已满。</translation>
+    </message>
+    <message>
+        <source>The conversations in {file} were written by a newer Strata (format {format}, this one knows {known}).</source>
+        <translation>{file} 中的对话由较新的 Strata 写入（格式 {format}，这个版本支持到 {known}）。</translation>
+    </message>
+    <message>
+        <source>Install the newer version again; nothing was changed.</source>
+        <translation>请重新安装较新的版本；没有任何改动。</translation>
+    </message>
+    <message>
+        <source>This file is not an export of Strata&apos;s conversations.</source>
+        <translation>这个文件不是 Strata 导出的对话。</translation>
+    </message>
+    <message>
+        <source>Choose a .json file that Strata exported.</source>
+        <translation>请选择 Strata 导出的 .json 文件。</translation>
+    </message>
+    <message>
+        <source>This export has format {format}; this Strata reads up to {known}.</source>
+        <translation>这份导出的格式是 {format}；这个 Strata 最多支持到 {known}。</translation>
+    </message>
+    <message>
+        <source>Update Strata, then import it again.</source>
+        <translation>请更新 Strata，然后重新导入。</translation>
+    </message>
+    <message>
+        <source>This conversation is gone.</source>
+        <translation>这个对话已不存在。</translation>
+    </message>
+</context>
+<context>
     <name>EngineDeath</name>
     <message>
         <source>The engine could not be started.</source>
@@ -779,6 +1980,41 @@
     <message>
         <source>Not found</source>
         <translation>未找到</translation>
+    </message>
+</context>
+<context>
+    <name>FolderDeeds</name>
+    <message>
+        <source>New folder</source>
+        <translation>新建文件夹</translation>
+    </message>
+    <message>
+        <source>Move to folder</source>
+        <translation>移到文件夹</translation>
+    </message>
+    <message>
+        <source>New folder…</source>
+        <translation>新建文件夹…</translation>
+    </message>
+    <message>
+        <source>Take out of the folder</source>
+        <translation>移出文件夹</translation>
+    </message>
+    <message>
+        <source>Rename the folder</source>
+        <translation>重命名文件夹</translation>
+    </message>
+    <message>
+        <source>Show its chats</source>
+        <translation>显示其中的对话</translation>
+    </message>
+    <message>
+        <source>Hide its chats</source>
+        <translation>隐藏其中的对话</translation>
+    </message>
+    <message>
+        <source>Delete the folder</source>
+        <translation>删除文件夹</translation>
     </message>
 </context>
 <context>
@@ -953,6 +2189,18 @@
         <translation>{done} / {total}</translation>
     </message>
     <message>
+        <source>Paused until {size} are free on the drive. Then it goes on by itself.</source>
+        <translation>已暂停，等硬盘空出 {size} 后会自动继续。</translation>
+    </message>
+    <message>
+        <source>Paused: the hub cannot be reached. It is tried again at {time}.</source>
+        <translation>已暂停：无法连接 Hub。将在 {time} 重试。</translation>
+    </message>
+    <message>
+        <source>Checking what is there already</source>
+        <translation>正在检查已有的内容</translation>
+    </message>
+    <message>
         <source>Working out how long it takes</source>
         <translation>正在估算所需时间</translation>
     </message>
@@ -966,6 +2214,21 @@
     <message>
         <source>A model is working</source>
         <translation>模型正在工作</translation>
+    </message>
+</context>
+<context>
+    <name>LedgerView</name>
+    <message>
+        <source>Your drive</source>
+        <translation>您的硬盘</translation>
+    </message>
+    <message>
+        <source>Reading does not wear a drive out, however often a model is read. Writing does, very slowly: a model is written once, when it is downloaded and cut, and drives are made for hundreds of terabytes.</source>
+        <translation>无论模型被读取多少次，读取都不会磨损硬盘。写入会磨损，但非常缓慢：模型只在下载和切分时写入一次，而硬盘的设计写入量有数百 TB。</translation>
+    </message>
+    <message>
+        <source>Read today {read} · written today {written} · since {day}: {all_read} read, {all_written} written</source>
+        <translation>今日读取 {read} · 今日写入 {written} · 自{day}以来：读取 {all_read}，写入 {all_written}</translation>
     </message>
 </context>
 <context>
@@ -993,6 +2256,22 @@
     <message>
         <source>Its blocks are deleted and {size} become free. Your chats stay; they need another model to go on.</source>
         <translation>它的块将被删除，腾出 {size}。您的对话会保留，但需要另一个模型才能继续。</translation>
+    </message>
+    <message>
+        <source>not used yet</source>
+        <translation>尚未使用</translation>
+    </message>
+    <message>
+        <source>last used today</source>
+        <translation>今天用过</translation>
+    </message>
+    <message>
+        <source>last used yesterday</source>
+        <translation>昨天用过</translation>
+    </message>
+    <message>
+        <source>last used on {day}</source>
+        <translation>上次使用：{day}</translation>
     </message>
 </context>
 <context>
@@ -1040,6 +2319,10 @@
     <message>
         <source>Fastest first</source>
         <translation>最快的在前</translation>
+    </message>
+    <message>
+        <source>Last used first</source>
+        <translation>最近使用优先</translation>
     </message>
     <message>
         <source>One model takes {size}</source>
@@ -1398,6 +2681,14 @@
         <translation>选择它的文件夹…</translation>
     </message>
     <message>
+        <source>Read its description</source>
+        <translation>阅读说明</translation>
+    </message>
+    <message>
+        <source>Read the description of {title}</source>
+        <translation>阅读 {title} 的说明</translation>
+    </message>
+    <message>
         <source>Open its page</source>
         <translation>打开它的页面</translation>
     </message>
@@ -1587,8 +2878,20 @@
         <translation>继续</translation>
     </message>
     <message>
-        <source>It needs {need} tokens; the model holds {have}.</source>
-        <translation>需要 {need} 个词元；模型最多容纳 {have} 个。</translation>
+        <source>It needs {need} tokens; there is room for {have}.</source>
+        <translation>需要 {need} 个词元；只能容纳 {have} 个。</translation>
+    </message>
+    <message>
+        <source>Make room for {tokens} tokens</source>
+        <translation>腾出 {tokens} 个词元的空间</translation>
+    </message>
+    <message>
+        <source>Keeps {size} of memory free for the conversation, so less of the model stays in memory. It is loaded anew, which takes a moment.</source>
+        <translation>为对话留出 {size} 内存，因此常驻内存的模型部分会减少。模型需要重新加载，要等一会儿。</translation>
+    </message>
+    <message>
+        <source>Keeps {size} of memory free for the conversation, so less of the model stays in memory: a token then takes about {duration}. It is loaded anew, which takes a moment.</source>
+        <translation>为对话留出 {size} 内存，因此常驻内存的模型部分会减少：之后每个词元约需 {duration}。模型需要重新加载，要等一会儿。</translation>
     </message>
     <message>
         <source>You can still read all of it here; the model no longer sees that part.</source>
@@ -1706,14 +3009,6 @@
     <message>
         <source>This begins at night, at {time}. “Continue” starts it now.</source>
         <translation>将在夜间 {time} 开始。点击“继续”可立即开始。</translation>
-    </message>
-    <message>
-        <source>Paused until {size} are free on the drive. Then it goes on by itself.</source>
-        <translation>已暂停，直到硬盘有 {size} 可用空间，届时会自动继续。</translation>
-    </message>
-    <message>
-        <source>Paused: the hub cannot be reached. It is tried again by itself.</source>
-        <translation>已暂停：无法连接 Hub。会自动重试。</translation>
     </message>
     <message>
         <source>Another job is at work. This one begins as soon as that one has ended.</source>

@@ -20,6 +20,7 @@ from app.engine_host import EngineHost
 from app.garbage import GarbageTimer
 from app.job_records import JobState
 from app.jobs import JobBoard
+from app.ledger import Ledger
 from app.main_window import MainWindow
 from app.pages import program_pages
 from app.paths import Paths
@@ -57,14 +58,16 @@ def services(tmp_path: Path, qapp: QApplication) -> Iterator[Services]:
     garbage.start()
     engine.start()
     jobs.start()
-    yield Services(paths, settings, Secrets(no_keyring), theme, engine, store, jobs, answers)
+    ledger = Ledger(engine, paths.ledger_file)
+    yield Services(paths, settings, Secrets(no_keyring), theme, engine, store, jobs, answers, ledger)
     answers.close()
     jobs.close()
     engine.shutdown()
+    ledger.close()
     store.close()
     settings.flush()
     garbage.stop()
-    del answers, jobs
+    del answers, jobs, ledger
     gc.collect()
 
 

@@ -13,11 +13,11 @@ from pytestqt.qtbot import QtBot
 
 from app.chat.composer import ComposerMode
 from app.chat.footer_view import MessageAction
-from app.chat.overflow_dialog import OverflowDialog
+from app.chat.overflow_dialog import OverflowDialog, larger_context
 from app.chat.page import ChatPage
 from app.conversations.records import AnswerState, Attachment, Draft
 from app.services import Services
-from engine.api import Message
+from engine.api import Message, ModelPlan
 from engine.errors import ContextOverflow
 from engine.events import Finished, Outcome, TokenArrived
 from tests.helpers.chat_services import MODEL, add_chat, answer_request, chat_services, model_info
@@ -329,6 +329,48 @@ def test_a_full_context_goes_on_in_a_new_chat_with_the_edited_summary(chat: Chat
     chat.wait_for_request()
     assert chat.page.desk.id != old
     assert answer_request(chat.engine).args[0] == (Message("user", "We spoke of trees.\n\nThe last question"),)
+
+
+def test_more_room_is_offered_with_its_price_and_loads_the_model_anew(chat: Chat) -> None:
+    chat.engine.reply("plan", lambda request: larger_plan(request.args[1].context))
+    chat.engine.reply("answer", ContextOverflow("Too long.", need=5000, have=4096))
+    chat.write("A long question")
+    chat.qtbot.waitUntil(lambda: bool(chat.page.findChildren(OverflowDialog)))
+    dialog = chat.page.findChildren(OverflowDialog)[-1]
+    chat.qtbot.waitUntil(dialog.larger.isVisible)
+    assert dialog.larger.text() == "Make room for 7,168 tokens"
+    assert "1.50 GB" in dialog._larger_price.text()
+    assert "2.0 s" in dialog._larger_price.text()
+    chat.engine.answer_with("An oak")
+    dialog.larger.setChecked(True)
+    dialog._decide()
+    chat.wait_for_end()
+    assert chat.texts() == ["A long question", "An oak"]
+    assert [request.args[1].context for request in chat.engine.asked("load")] == [None, 7168]
+
+
+def test_more_room_is_not_offered_where_the_model_itself_holds_no_more(chat: Chat) -> None:
+    dialog = overflow(chat)
+    chat.qtbot.wait(20)
+    assert not chat.engine.asked("plan")
+    assert dialog.larger.isHidden()
+
+
+@pytest.mark.parametrize(
+    ("need", "have", "limit", "tokens"),
+    [(5000, 4096, None, 7168), (5000, 4096, 6000, 6000), (5000, 4096, 5000, None), (9000, 8192, 8192, None)],
+)
+def test_more_room_holds_the_conversation_and_an_answer(
+    need: int, have: int, limit: int | None, tokens: int | None
+) -> None:
+    assert larger_context(need, have, limit) == tokens
+
+
+def larger_plan(context: int) -> ModelPlan:
+    return ModelPlan(
+        MODEL, "LlamaForCausalLM", "bfloat16", 32, True, 0, 0, 0, 10**12, "cpu", 0, 0, 0, 0, 1_500_000_000, context,
+        1e9, 2.0,
+    )  # fmt: skip
 
 
 def test_a_dead_engine_costs_no_word(chat: Chat) -> None:

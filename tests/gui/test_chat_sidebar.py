@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.chat.sidebar import ChatSidebar
-from app.conversations.model import ChatRow, ConversationList, HeaderRow, group_name, grouped
-from app.conversations.records import AnswerState, Conversation
+from app.conversations.model import ChatRow, ConversationList, HeaderRow, date_group, grouped
+from app.conversations.records import AnswerState, Conversation, Folder
 from app.services import Services
+from app.settings import FOLDED_GROUPS
 from tests.helpers.chat_services import add_chat, chat_services
 from tests.helpers.fake_engine import FakeEngineHost
 
@@ -52,7 +55,7 @@ def row(sidebar: ChatSidebar, title: str) -> ChatRow:
 )  # fmt: skip
 def test_a_chat_stands_under_its_day(days: int, name: str) -> None:
     noon = datetime(2026, 3, 15, 12) - timedelta(days=days)
-    assert group_name(noon.timestamp(), TODAY) == name
+    assert date_group(noon.timestamp(), TODAY).text == name
 
 
 def test_pinned_chats_come_first_and_only_once() -> None:
@@ -107,6 +110,19 @@ def test_a_chat_is_renamed_in_place(sidebar: ChatSidebar, services: Services, qt
     assert not sidebar.model.setData(index, "   ")
 
 
+def test_a_name_can_be_typed_while_other_chats_change(sidebar: ChatSidebar, services: Services, qtbot: QtBot) -> None:
+    index = sidebar.model.index(sidebar.model.row_of(row(sidebar, "Trees").id))
+    sidebar.list.setCurrentIndex(index)
+    sidebar.list.edit(index)
+    editor = sidebar.list.findChild(QLineEdit)
+    assert isinstance(editor, QLineEdit)
+    editor.setText("Woods")
+    services.conversations.add_conversation("Another")
+    qtbot.wait(20)
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: titles(sidebar.model) == ["Today", "Another", "旅行", "Woods"])
+
+
 def test_a_deleted_chat_comes_back_with_undo(sidebar: ChatSidebar, qtbot: QtBot) -> None:
     sidebar.list.setFocus()
     sidebar.list.setCurrentIndex(sidebar.model.index(sidebar.model.row_of(row(sidebar, "Trees").id)))
@@ -152,7 +168,15 @@ def test_the_menu_offers_what_one_can_do(sidebar: ChatSidebar, services: Service
     chat = row(sidebar, "Trees")
     menu = sidebar.menu_for(chat, sidebar.model.index(sidebar.model.row_of(chat.id)))
     names = [each.text() for each in menu.actions() if not each.isSeparator()]
-    assert names == ["Rename", "Pin", "Export as Markdown…", "Export as JSON…", "Import chats…", "Delete"]
+    assert names == [
+        "Rename",
+        "Pin",
+        "Move to folder",
+        "Export as Markdown…",
+        "Export as JSON…",
+        "Import chats…",
+        "Delete",
+    ]
     next(each for each in menu.actions() if each.text() == "Pin").trigger()
     qtbot.waitUntil(lambda: titles(sidebar.model)[0] == "Pinned")
 
@@ -163,8 +187,114 @@ def test_the_open_chat_is_marked(sidebar: ChatSidebar, services: Services, qtbot
     qtbot.waitUntil(lambda: sidebar._delegate.open_id == chat.id)
 
 
-def test_headers_cannot_be_chosen(sidebar: ChatSidebar) -> None:
-    assert sidebar.model.flags(sidebar.model.index(0)) == Qt.ItemFlag.NoItemFlags
+def test_the_name_of_a_date_cannot_be_changed(sidebar: ChatSidebar) -> None:
+    assert not sidebar.model.flags(sidebar.model.index(0)) & Qt.ItemFlag.ItemIsEditable
+    assert not sidebar.model.setData(sidebar.model.index(0), "Once upon a time")
+
+
+def test_after_midnight_what_was_said_today_was_said_yesterday(services: Services, qtbot: QtBot) -> None:
+    day = [date.today()]
+    services.conversations.add_conversation("Trees")
+    model = ConversationList(services.conversations, today=lambda: day[0])
+    assert titles(model) == ["Today", "Trees"]
+    day[0] += timedelta(days=1)
+    model._day_check.timeout.emit()
+    qtbot.waitUntil(lambda: titles(model) == ["Yesterday", "Trees"])
+
+
+# Folders and folding
+
+
+def action(menu: QMenu, text: str) -> QAction:
+    """In the menu or one of its own menus."""
+    menus = [menu, *(each.menu() for each in menu.actions() if isinstance(each.menu(), QMenu))]
+    return next(each for one in menus for each in one.actions() if each.text() == text)  # type: ignore[union-attr]
+
+
+def chat_menu(sidebar: ChatSidebar, title: str) -> QMenu:
+    return sidebar.menu_at(sidebar.model.index(sidebar.model.row_of(row(sidebar, title).id)))
+
+
+def header_menu(sidebar: ChatSidebar, text: str) -> QMenu:
+    return sidebar.menu_at(sidebar.model.index(titles(sidebar.model).index(text)))
+
+
+def test_folders_stand_between_the_pinned_chats_and_the_days() -> None:
+    now = datetime(2026, 3, 15, 12).timestamp()
+    chats = [
+        Conversation(1, "today", False, now, now),
+        Conversation(2, "inside", False, now, now, folder_id=7),
+        Conversation(3, "pinned inside", False, now, now, folder_id=7, is_pinned=True),
+        Conversation(4, "pinned", False, now, now, is_pinned=True),
+        Conversation(5, "of a folder that is gone", False, now, now, folder_id=9),
+    ]
+    rows = grouped(chats, TODAY, [Folder(8, "Empty"), Folder(7, "Woods")])
+    assert [each.text if isinstance(each, HeaderRow) else each.title for each in rows] == [
+        "Pinned", "pinned", "Empty", "Woods", "pinned inside", "inside", "Today", "today", "of a folder that is gone"
+    ]  # fmt: skip
+
+
+def test_a_folded_group_is_its_name_its_count_and_whether_there_is_news() -> None:
+    now = datetime(2026, 3, 15, 12).timestamp()
+    chats = [Conversation(1, "a", False, now, now), Conversation(2, "b", False, now, now, is_unread=True)]
+    assert grouped(chats, TODAY, (), {"today"}) == [HeaderRow("Today", "today", None, 2, True, True)]
+
+
+def test_a_chat_is_moved_to_a_new_folder_which_is_named_in_place(sidebar: ChatSidebar, qtbot: QtBot) -> None:
+    action(chat_menu(sidebar, "Trees"), "New folder…").trigger()
+    assert titles(sidebar.model) == ["New folder", "Trees", "Today", "旅行"]
+    editor = sidebar.list.findChild(QLineEdit)
+    assert isinstance(editor, QLineEdit)
+    assert editor.accessibleName() == "Name of the folder"
+    editor.setText("Woods")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: titles(sidebar.model)[0] == "Woods")
+
+
+def test_a_chat_goes_to_a_folder_and_out_of_it(sidebar: ChatSidebar, services: Services, qtbot: QtBot) -> None:
+    services.conversations.add_folder("Woods & lakes")
+    services.conversations.add_folder("Cities")
+    sidebar.model.refresh()
+    action(chat_menu(sidebar, "Trees"), "Woods && lakes").trigger()
+    qtbot.waitUntil(lambda: titles(sidebar.model) == ["Cities", "Woods & lakes", "Trees", "Today", "旅行"])
+    assert action(chat_menu(sidebar, "Trees"), "Woods && lakes").isChecked()
+    action(chat_menu(sidebar, "Trees"), "Take out of the folder").trigger()
+    qtbot.waitUntil(lambda: titles(sidebar.model) == ["Cities", "Woods & lakes", "Today", "旅行", "Trees"])
+
+
+def test_a_deleted_folder_leaves_its_chats_and_comes_back_with_them(
+    sidebar: ChatSidebar, services: Services, qtbot: QtBot
+) -> None:
+    folder = services.conversations.add_folder("Woods")
+    services.conversations.set_folder(row(sidebar, "Trees").id, folder.id)
+    qtbot.waitUntil(lambda: titles(sidebar.model)[0] == "Woods")
+    action(header_menu(sidebar, "Woods"), "Delete the folder").trigger()
+    qtbot.waitUntil(lambda: titles(sidebar.model) == ["Today", "旅行", "Trees"])
+    sidebar.undo.click()
+    qtbot.waitUntil(lambda: titles(sidebar.model) == ["Woods", "Trees", "Today", "旅行"])
+
+
+def test_groups_are_folded_with_mouse_and_keys_and_stay_so(
+    sidebar: ChatSidebar, services: Services, qtbot: QtBot
+) -> None:
+    place = sidebar.list.visualRect(sidebar.model.index(0)).center()
+    qtbot.mouseClick(sidebar.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert titles(sidebar.model) == ["Today"]
+    assert titles(ChatSidebar(services).model) == ["Today"]
+    assert services.settings.value(FOLDED_GROUPS) == "today"
+    assert "chats: 2" in sidebar.model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    sidebar.list.setFocus()
+    qtbot.keyClick(sidebar.list, Qt.Key.Key_Right)
+    assert titles(sidebar.model) == ["Today", "旅行", "Trees"]
+    assert sidebar.list.currentIndex().row() == 0
+    qtbot.keyClick(sidebar.list, Qt.Key.Key_Space)
+    assert titles(sidebar.model) == ["Today"]
+
+
+def test_a_search_finds_what_is_folded(sidebar: ChatSidebar) -> None:
+    sidebar.model.fold("today", True)
+    sidebar.model.search("ginkgo")
+    assert titles(sidebar.model) == ["Trees"]
 
 
 def test_a_list_of_thousands_of_chats_is_refreshed_without_losing_the_place(services: Services, qtbot: QtBot) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from app.job_records import JobKind, JobState
 from app.library.model_row import ModelRow
 from app.library.page import LibraryPage
+from app.library.usage import used_text
 from app.services import Services
 from app.widgets.question import QuestionDialog
 from engine.api import MachineReport, ModelInfo
@@ -250,3 +252,32 @@ def test_a_downloaded_model_is_finished_and_removed_as_one(
     answer_question(qtbot, page, lambda question: question.no)
     row_of(page, fetched).main.click()
     assert engine.asked("download")[0].args[0] == "lab/half-done"
+
+
+def test_a_model_says_when_it_was_last_used(page: LibraryPage, services: Services) -> None:
+    assert "not used yet" in text_of(row_of(page, QWEN))
+    chat = services.conversations.add_conversation()
+    services.conversations.add_message(chat.id, "assistant", "x", parent_id=None, model=QWEN.name)
+    page._shelve(None)
+    assert "last used today" in text_of(row_of(page, QWEN))
+
+
+def test_the_day_of_the_last_use_is_said_in_words() -> None:
+    now = datetime(2026, 3, 15, 9)
+
+    def said(*day: int) -> str:
+        return used_text(datetime(*day).timestamp(), now)  # type: ignore[arg-type]
+
+    assert [said(2026, 3, 14, 23), said(2026, 2, 1, 1), said(2025, 2, 1, 1)] == [
+        "last used yesterday", "last used on 1 February", "last used on 1 February 2025"
+    ]  # fmt: skip
+
+
+def test_what_went_through_the_drive_is_told_once_something_did(
+    qtbot: QtBot, page: LibraryPage, engine: FakeEngineHost
+) -> None:
+    assert page.ledger.isHidden()
+    request = engine.ask("verify")
+    engine.finish(request, VerifyResult("m", 4, 41 * GB, (), ()))
+    qtbot.waitUntil(page.ledger.isVisible, timeout=3000)
+    assert "Read today 41.0 GB · written today 0 B" in page.ledger.sums()

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.announcer import Announcer
+from app.answer_notice import AnswerNotice
 from app.conversations.records import AnswerState
 from app.crash import CrashHook, CrashReport, _log_qt_message, take_fatal_trace
 from app.engine_host import EngineState
@@ -23,14 +24,13 @@ from app.keep_awake import KeepAwake, LogindBlock
 from app.services import Services
 from app.settings import NOTIFY
 from app.single_instance import SingleInstance
-from app.singletons import keep_singletons
 from app.tray import Tray
 from app.watchdog import Watchdog
 from app.widgets.notice_bar import NoticeBar
 from app.work import Work
 from engine.api import Message, SamplingOptions
 from engine.errors import NotFinite
-from engine.events import Finished, JobProgress, LayerProgress, Outcome, PassKind
+from engine.events import Finished, JobProgress, LayerProgress, Notice, Outcome, PassKind
 from tests.helpers.fake_engine import FakeEngineHost
 from tests.helpers.shell_services import shell_services
 
@@ -119,6 +119,39 @@ def test_work_counts_jobs_too(services: Services, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: "30.0%" in work.sentence())
     assert "SmolLM2" in work.sentence()
     assert "2 min left" in work.sentence()
+
+
+def test_the_sentence_of_a_download_does_not_jump_to_the_cutting_beside_it(services: Services, qtbot: QtBot) -> None:
+    work = Work(services.answers, services.jobs)
+    services.jobs.start()
+    services.jobs.add_download("Qwen/Qwen3-14B", title="Qwen3-14B")
+    request = engine_of(services).asked("download")[0]
+    for progress in (
+        JobProgress("downloading", 1, 5, "model-1", 400, 1000, 1.0, 120.0),
+        JobProgress("cutting", 3, 10, "layer-002", 100, 1000, 1.0, 240.0),
+    ):
+        engine_of(services).send(request.request_id, progress)
+        qtbot.waitUntil(lambda progress=progress: services.jobs.jobs()[0].progress == progress)
+        assert "40.0%" in work.sentence()
+    done = JobProgress("downloading", 5, 5, "model-5", 1000, 1000, 1.0, 0.0)
+    cutting = JobProgress("cutting", 6, 10, "layer-005", 600, 1000, 1.0, 60.0)
+    for progress in (done, cutting):
+        engine_of(services).send(request.request_id, progress)
+    qtbot.waitUntil(lambda: "60.0%" in work.sentence())
+
+
+def test_the_window_says_when_answers_cannot_be_saved_and_what_the_engine_remarks(
+    services: Services, qtbot: QtBot
+) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    owner = AnswerNotice(services.answers, bar)
+    services.answers.saving_failed.emit(OSError(28, "No space left on device"))
+    assert not bar.isHidden()
+    assert bar.message() == "The answer cannot be saved at the moment."
+    services.answers.answer_noticed.emit(1, Notice("Something odd."))
+    assert bar.message() == "Something odd."
+    owner.deleteLater()
 
 
 def test_an_answer_is_announced_only_to_who_looks_elsewhere(services: Services, qtbot: QtBot) -> None:
@@ -279,7 +312,6 @@ def test_messages_of_qt_reach_the_log(hook: CrashHook, caplog: pytest.LogCapture
 
 def test_none_survives_more_calls_of_qt_than_it_has_references() -> None:
     """PySide 6.12.0 on Python 3.11 drops a reference with each call that returns nothing."""
-    keep_singletons()
     thing = QObject()
     for _ in range(20_000):
         thing.setObjectName("x")

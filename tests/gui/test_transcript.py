@@ -77,6 +77,16 @@ def test_many_tokens_become_one_drawing(transcript: Transcript) -> None:
     assert transcript.drawn_parts - drawn == 1
 
 
+def test_in_a_chat_that_fits_a_found_message_takes_nobody_from_the_end(transcript: Transcript) -> None:
+    transcript.set_messages([question(1), answer(2, "Hello", AnswerState.RUNNING)])
+    transcript.show_message(1)
+    assert transcript.jump.isHidden()
+    transcript.append_text(2, "\n\n".join(PARAGRAPH for _ in range(60)))
+    transcript.flush_text()
+    bar = transcript.verticalScrollBar()
+    assert bar.value() == bar.maximum() > 0
+
+
 def test_it_follows_a_growing_answer_only_while_the_reader_is_at_the_end(transcript: Transcript) -> None:
     text = "\n\n".join(PARAGRAPH for _ in range(60))
     transcript.set_messages([question(1), answer(2, text, AnswerState.RUNNING)])

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -15,6 +15,7 @@ from app.job_records import JobKind, JobState
 from app.services import Services
 from app.settings import HELD_JOBS, SETUP_FINISHED
 from app.widgets.notice_bar import NoticeBar, NoticeKind
+from app.wizard.card_dialog import CardDialog
 from app.wizard.flow import Step
 from app.wizard.found_models import FoundModel
 from app.wizard.offers import Action
@@ -427,6 +428,62 @@ def test_the_hub_is_searched_only_when_asked(
     refused = page.choice.rows[-1]
     assert refused.offer.action is Action.LATER
     assert "It has only GGUF files." in " ".join(label.text() for label in refused.findChildren(QLabel))
+
+
+CARD = """---
+license: mit
+---
+<p align="center"><img src="https://example.org/logo.png"></p>
+
+# Large One
+
+It speaks **French**. ![chart](chart.png) See [the paper](https://example.org/paper).
+
+| a | b |
+|---|---|
+| 1 | 2 |
+"""
+
+
+def test_the_description_of_a_model_of_the_hub_is_read_before_it_is_chosen(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.reply("search_models", [HIT])
+    engine.reply("model_card", CARD)
+    page = open_page()
+    page.choice.search.setText("large one")
+    page.choice.ask_hub.click()
+    qtbot.waitUntil(lambda: any(row.offer.title == "lab/large-one" for row in page.choice.rows))
+    row = page.choice.rows[-1]
+    row.open()
+    read = next(each for each in row.findChildren(QPushButton) if each.text() == "Read its description")
+    assert not engine.asked("model_card")
+    read.click()
+    assert engine.asked("model_card")[0].args[0] == "lab/large-one"
+    dialog = page.findChildren(CardDialog)[-1]
+    qtbot.waitUntil(lambda: "Large One" in dialog.text.toPlainText())
+    said = dialog.text.toPlainText()
+    assert "It speaks French." in said
+    assert "license" not in said
+    assert "<img" not in dialog.text.toHtml()
+    asked: list[str] = []
+    monkeypatch.setattr("app.wizard.card_dialog.follow_link", lambda address, _parent: asked.append(address))
+    dialog.text.anchorClicked.emit(QUrl("https://example.org/paper"))
+    assert asked == ["https://example.org/paper"]
+
+
+def test_a_description_that_cannot_be_fetched_can_be_asked_for_again(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services
+) -> None:
+    engine.reply("model_card", HubUnreachable("There is no connection to huggingface.co.", "Check the network."))
+    dialog = CardDialog(services, "lab/large-one")
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitUntil(dialog.notice.isVisible)
+    engine.reply("model_card", "")
+    dialog.notice.action_chosen.emit()
+    qtbot.waitUntil(lambda: "has written no description" in dialog.text.toPlainText())
+    assert not dialog.notice.isVisible()
 
 
 def test_a_hub_that_cannot_be_reached_is_said(

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 
 from app.conversations.store import ConversationStore
 from app.jobs import JobBoard
+from app.ledger import Ledger
 from app.paths import Paths
 from app.secrets import Keyring, KeyringUnavailable, Secrets
 from app.services import Services
@@ -32,11 +33,13 @@ def page_services(folder: Path, engine: FakeEngineHost, parent: QObject | None =
         conversations=ConversationStore(paths.conversations_file),
         jobs=jobs,
         answers=cast(Any, None),
+        ledger=Ledger(engine, paths.ledger_file, parent=parent),
     )
 
 
 def close_page_services(services: Services) -> None:
     services.jobs.close()
+    services.ledger.close()
     services.conversations.close()
     services.secrets.close()
     services.settings.flush()

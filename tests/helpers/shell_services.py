@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from app.answers import AnswerQueue
 from app.conversations.store import ConversationStore
 from app.jobs import JobBoard
+from app.ledger import Ledger
 from app.paths import Paths
 from app.secrets import Keyring, KeyringUnavailable, Secrets
 from app.services import Services
@@ -40,14 +41,16 @@ def shell_services(folder: Path, app: QApplication) -> Iterator[Services]:
     answers = AnswerQueue(
         engine, conversations, models_folder=lambda: paths.models_dir, load_options=lambda _model: LoadOptions()
     )
+    ledger = Ledger(engine, paths.ledger_file)
     try:
-        yield Services(paths, settings, secrets, theme, engine, conversations, jobs, answers)
+        yield Services(paths, settings, secrets, theme, engine, conversations, jobs, answers, ledger)
     finally:
         answers.close()
         jobs.close()
+        ledger.close()
         conversations.close()
         secrets.close()
         settings.flush()
         # Here, in the GUI thread: a writing thread that collected them would delete their timers there.
-        del answers, jobs
+        del answers, jobs, ledger
         gc.collect()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 
 from app.conversations.store import ConversationStore
+from app.ledger_file import Tally, write_ledger
 from app.machine_record import MACHINE_FILE_NAME, write_machine
 from engine.api import MachineReport, ModelInfo, ModelPlan
 from engine.events import JobProgress
@@ -27,6 +29,13 @@ MACHINE = Computer(
     MachineReport("Linux", "8-core processor", 8, 32 * GB, 21 * GB, 1000 * GB, 412 * GB, 2.1 * GB, 26 * GB, ())
 )
 SPLITTING = JobProgress("cutting", 17, 42, "layer-015", 11_800_000_000, 29_500_000_000, 0.62 * GB, 28.5 * 60)
+
+
+def write_past(file: Path) -> None:
+    """What went through the drive before."""
+    today = date.today()
+    days = {today: Tally(41 * GB, 5_600_000_000), today - timedelta(days=48): Tally(3_100 * GB, 310 * GB)}
+    write_ledger(file, days)
 
 
 DOWNLOADING = JobProgress(
@@ -138,14 +147,17 @@ OTHERS = {
     "en": ["Letter to the landlord", "Names for a sailing boat", "Plan of a vegetable garden", "SQL window functions"],
     "zh_CN": ["给房东的信", "帆船的名字", "菜园规划", "SQL 窗口函数"],
 }
+FOLDERS = {"en": "House and garden", "zh_CN": "家与花园"}
 TITLES = {"en": "Caches and cycles", "zh_CN": "缓存与循环"}
 NEXT_QUESTION = {"en": "And for a mixture of experts?", "zh_CN": "那么混合专家模型呢？"}
 
 
 def fill_chats(store: ConversationStore, language: str) -> None:
     """The newest is the one with the long answer."""
-    for title in OTHERS[language]:
+    folder = store.add_folder(FOLDERS[language])
+    for number, title in enumerate(OTHERS[language]):
         chat = store.add_conversation(model=QWEN.name)
+        store.set_folder(chat.id, folder.id if number in (1, 2) else None)
         store.rename_conversation(chat.id, title)
         question = store.add_message(chat.id, "user", title, parent_id=None)
         store.add_message(chat.id, "assistant", title, parent_id=question.id, model=QWEN.name)

@@ -235,6 +235,27 @@ def test_a_folder_that_goes_leaves_its_conversations(store: ConversationStore) -
     assert store.conversations()[0].folder_id is None
 
 
+def test_the_store_says_when_a_model_was_last_asked(tmp_path: Path) -> None:
+    clock = [100.0]
+    store = ConversationStore(tmp_path / "c.db", now=lambda: clock[0])
+    chat = store.add_conversation()
+    for model in ("tiny", "large", "tiny"):
+        clock[0] += 10
+        store.add_message(chat.id, "assistant", "x", parent_id=None, model=model)
+    store.delete_conversation(chat.id)
+    assert store.last_used() == {"tiny": 130.0, "large": 120.0}
+    store.close()
+
+
+def test_folders_are_told_to_those_who_list_chats(store: ConversationStore) -> None:
+    told: list[int] = []
+    store.listen(lambda: told.append(1))
+    folder = store.add_folder("Trees")
+    store.rename_folder(folder.id, "Woods")
+    store.remove_folder(folder.id)
+    assert len(told) == 3
+
+
 def test_presets_are_replaced_by_name(store: ConversationStore) -> None:
     store.save_preset("Terse", "Be brief.", SamplingOptions(temperature=0.2))
     store.save_preset("Terse", "Be very brief.", SamplingOptions(temperature=0.1))
@@ -304,7 +325,7 @@ def test_a_damaged_file_is_set_aside_and_what_can_be_read_is_kept(tmp_path: Path
     rescued.close()
 
 
-@pytest.mark.parametrize("version", [1])
+@pytest.mark.parametrize("version", [1, 2])
 def test_every_schema_that_shipped_still_opens(tmp_path: Path, version: int) -> None:
     path = tmp_path / "conversations.db"
     shutil.copy(SAMPLES / f"conversations-v{version}.db", path)

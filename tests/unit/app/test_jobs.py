@@ -99,7 +99,7 @@ def test_jobs_run_one_after_another(qtbot: QtBot, host: FakeEngineHost, board: J
     assert get(board, first).state is JobState.DONE
     assert get(board, second).state is JobState.RUNNING
     (verify,) = host.asked("verify")
-    assert verify.kwargs == {"repair": True}
+    assert verify.kwargs == {"repair": True, "access": HubAccess(token="secret")}
 
 
 def test_a_paused_job_lets_the_next_begin_only_when_its_block_has_ended(

@@ -40,6 +40,14 @@ def test_by_size_and_by_speed() -> None:
     assert shown("", Order.SPEED)[:3] == ["SmolLM2-135M-Instruct", "Qwen3-4B", "Qwen2.5-32B-Instruct"]
 
 
+def test_the_one_used_last_comes_first_whether_chats_name_it_or_its_folder() -> None:
+    used = {"/models/Qwen--Qwen3-4B@12345678": 200.0, "HuggingFaceTB--SmolLM2-135M-Instruct@12345678": 100.0}
+    arranged = arrange(shelve(MODELS, CATALOGUE, MACHINE, used), "", Order.USED)
+    assert [(each.short, each.used_at) for each in arranged[:3]] == [
+        ("Qwen3-4B", 200.0), ("SmolLM2-135M-Instruct", 100.0), ("Qwen2.5-32B-Instruct", None)
+    ]  # fmt: skip
+
+
 def test_a_search_matches_every_word_in_names_precision_and_state() -> None:
     assert shown("qwen 32b", Order.NAME) == ["Qwen2.5-32B-Instruct"]
     assert shown("unfinished", Order.NAME) == ["half-done"]

@@ -39,6 +39,18 @@ def test_fast_tokens_are_counted_by_the_second() -> None:
     assert progress.line() == "Token 5 · 4.0 tokens/s"
 
 
+def test_bursts_and_tokens_without_text_do_not_change_the_rate() -> None:
+    clock = Clock()
+    progress = LiveProgress(clock)
+    for burst in range(8):
+        clock.time += 1.0
+        for token in range(20):
+            progress.take(layer(1, token=20 * burst + token))
+            if token % 2:
+                progress.take_text()
+    assert progress.line() == "Token 161 · 20 tokens/s"
+
+
 def test_silence_is_called_a_stall_and_ends_with_the_next_event() -> None:
     clock = Clock()
     progress = LiveProgress(clock)
