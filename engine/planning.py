@@ -30,8 +30,8 @@ from engine.store.original_files import drive_of, remaining_files
 from engine.store.source import Source
 from engine.store.source_plan import plan_source
 from engine.store.split_plan import SplitPlan
-from engine.streaming.block_roles import block_size, block_sizes
-from engine.streaming.residency import BlockSize, Speeds, plan_residency
+from engine.streaming.block_roles import block_size, block_sizes, expert_sizes
+from engine.streaming.residency import BlockSize, ExpertSizes, Speeds, plan_residency
 
 _PROBE_BYTES = 64 << 20
 
@@ -53,6 +53,7 @@ class _Shape:
     dtype: torch.dtype
     config: dict[str, Any]
     blocks: list[BlockSize]
+    experts: ExpertSizes | None
     disk: _Room
     is_cut: bool
 
@@ -88,8 +89,8 @@ def plan_hub_model(
 
 def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOptions) -> ModelPlan:
     backend = open_backend(options.device)
-    budgets = choose_budgets(shape.blocks, shape.dtype, shape.config, backend, options)
-    plan = plan_residency(shape.blocks, budgets, is_unified=backend.is_unified)
+    budgets = choose_budgets(shape.blocks, shape.dtype, shape.config, backend, options, shape.experts)
+    plan = plan_residency(shape.blocks, budgets, is_unified=backend.is_unified, experts=shape.experts)
     speeds = _measure(backend, shape.dtype, store)
     context = planned_context(shape.config, options.context)
     return ModelPlan(
@@ -119,7 +120,9 @@ def _shape_of(source: Source, store: ModelStore, *, delete_original: bool) -> _S
     if manifest is not None:
         config = read_config(store.folder_for(source.record))
         dtype = getattr(torch, manifest.dtype)
-        return _Shape(manifest.architecture, dtype, config, block_sizes(manifest), _Room(0, 0, 0), is_cut=True)
+        experts = expert_sizes(manifest.experts)
+        blocks = block_sizes(manifest)
+        return _Shape(manifest.architecture, dtype, config, blocks, experts, _Room(0, 0, 0), is_cut=True)
     split = plan_source(source, untied=frozenset())
     split.tensors.close()
     return _shape_of_split(split, _plan_disk(source, split, store, delete_original=delete_original))
@@ -139,7 +142,9 @@ def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
                 split.structure.aliases,
             )
             for block in split.blocks
+            if block.records is None
         ],
+        expert_sizes(block.entry(block.layout.size, "") for block in split.blocks),
         disk,
         is_cut=False,
     )

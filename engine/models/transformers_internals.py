@@ -10,13 +10,14 @@ memory. ``tests/unit/engine/test_transformers_internals.py`` fails loudly when a
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from accelerate import init_empty_weights
@@ -32,6 +33,7 @@ from transformers.core_model_loading import (
     dot_natural_key,
     rename_source_key,
 )
+from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
 from transformers.modeling_utils import LoadStateDictConfig
 from transformers.utils import logging as transformers_logging
 
@@ -107,6 +109,53 @@ def _compute_buffers(model: PreTrainedModel) -> None:
         if module._non_persistent_buffers_set:
             vars(module)["_is_hf_initialized"] = False
     model.initialize_weights()
+
+
+EXPERTS_IMPLEMENTATION = "strata"
+
+ServeExperts = Callable[[torch.Tensor], AbstractContextManager[None]]
+"""Entered around an experts module's forward with the indices it was routed to."""
+
+
+def serve_experts(model: PreTrainedModel, path: str, parts: Mapping[str, object], serve: ServeExperts) -> None:
+    """Has the experts module at ``path`` run its eager code inside ``serve``, with ``parts`` as its parameters.
+
+    A part stands for a packed parameter: its ``[expert]`` gives one expert's tensor. The eager code of every family
+    uses its parameters in no other way.
+    """
+    module = model.get_submodule(path)
+    ALL_EXPERTS_FUNCTIONS.register(EXPERTS_IMPLEMENTATION, _run_served_experts)
+    if getattr(module.config, "_experts_implementation", None) != EXPERTS_IMPLEMENTATION:
+        model.set_experts_implementation(EXPERTS_IMPLEMENTATION)
+    if getattr(module.config, "_experts_implementation", None) != EXPERTS_IMPLEMENTATION:
+        # A model whose class is in another file than its experts is taken to have none.
+        cast(Any, module.config)._experts_implementation = EXPERTS_IMPLEMENTATION
+    vars(module)[_SERVE_KEY] = serve
+    # Found before the parameters of the same names, which stay empty.
+    vars(module).update(parts)
+
+
+def release_experts(model: PreTrainedModel, path: str, names: Iterable[str]) -> None:
+    """Takes back what ``serve_experts`` did to one module."""
+    for name in (_SERVE_KEY, *names):
+        vars(model.get_submodule(path)).pop(name, None)
+
+
+_SERVE_KEY = "_strata_serve"
+
+
+def _run_served_experts(module: nn.Module, *args: Any, **kwargs: Any) -> torch.Tensor:
+    eager: Any = cast(Any, type(module).forward).__wrapped__
+    serve: ServeExperts | None = vars(module).get(_SERVE_KEY)
+    if serve is None:
+        return eager(module, *args, **kwargs)
+    with serve(args[1] if len(args) > 1 else kwargs[_index_name(eager)]):
+        return eager(module, *args, **kwargs)
+
+
+def _index_name(eager: Callable[..., Any]) -> str:
+    """``(self, hidden_states, top_k_index, top_k_weights)``; some families name them otherwise."""
+    return list(inspect.signature(eager).parameters)[2]
 
 
 class CheckpointConversion:

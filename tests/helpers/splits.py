@@ -16,9 +16,9 @@ from engine.store.manifest import read_manifest
 from engine.store.model_store import ModelStore
 from engine.store.open_source import open_source
 from engine.store.splitter import split_source
-from engine.streaming.block_roles import block_sizes
+from engine.streaming.block_roles import block_sizes, expert_sizes
 from engine.streaming.loaded_model import LoadedModel, open_model
-from engine.streaming.residency import Budgets, Role
+from engine.streaming.residency import Budgets, ExpertSizes, Role
 from tests.helpers.families import make_checkpoint, write_tiny_tokenizer
 
 PROMPT = [3, 5, 7, 11, 13, 17, 19, 23, 29, 31]
@@ -43,20 +43,23 @@ def cut(checkpoint: Path, folder: Path) -> Path:
 
 def residencies(split: Path) -> dict[str, tuple[Backend, Budgets]]:
     """A backend and budgets for everything between one block at a time and the whole model resident."""
-    sizes = block_sizes(read_manifest(split))
-    total = sum(block.nbytes for block in sizes)
-    always = sum(block.nbytes for block in sizes if block.role is Role.ALWAYS)
+    manifest = read_manifest(split)
+    sizes = block_sizes(manifest)
+    experts = expert_sizes(manifest.experts) or ExpertSizes(0, 0, 0, 0)
+    routed = experts.floor_slots * experts.slot_nbytes
+    total = sum(block.nbytes for block in sizes) + experts.count * experts.slot_nbytes
+    always = sum(block.nbytes for block in sizes if block.role is Role.ALWAYS) + routed
     block = max(block.nbytes for block in sizes if block.role is Role.ONCE)
     return {
         "all resident": (CpuBackend(), Budgets(total, 0)),
         "one slot": (CpuBackend(), Budgets(always + block, 0)),
         "two slots": (CpuBackend(), Budgets(always + 2 * block, 0)),
         "half resident": (CpuBackend(), Budgets(max(total // 2, always + block), 0)),
-        "device, one slot": (SimulatedBackend(always + block), Budgets(always + block, 2 * block)),
+        "device, one slot": (SimulatedBackend(always + block), Budgets(always + block, 2 * block + routed)),
         "device, from host": (SimulatedBackend(always + 2 * block), Budgets(always + 2 * block, total)),
         "device, three tiers": (
             SimulatedBackend(max(total // 2, always + block), bytes_per_second=2e9),
-            Budgets(max(total // 2, always + block), max(total // 4, 2 * block)),
+            Budgets(max(total // 2, always + block), max(total // 4, 2 * block + routed)),
         ),
     }
 
@@ -72,9 +75,7 @@ def streamed_outputs(loaded: LoadedModel, prompt: list[int], new_tokens: int) ->
     return logits, greedy_tokens(loaded, prompt, new_tokens)
 
 
-def greedy_tokens(
-    loaded: LoadedModel, prompt: list[int], new_tokens: int, cache: KvCache | None = None
-) -> list[int]:
+def greedy_tokens(loaded: LoadedModel, prompt: list[int], new_tokens: int, cache: KvCache | None = None) -> list[int]:
     if cache is None:
         cache = KvCache(loaded.model)
         cache.reset()
