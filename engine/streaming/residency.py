@@ -7,6 +7,7 @@ computing. Embeddings that are only looked up cost a few rows a pass wherever th
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -176,8 +177,26 @@ def plan_residency(
 def _plan_beside_experts(
     blocks: Sequence[BlockSize], budgets: Budgets, is_unified: bool, experts: ExpertSizes, lookahead: int
 ) -> ResidencyPlan:
+    if is_unified:
+        return _plan_with_staging(blocks, budgets, is_unified, experts, 0, lookahead)
+    if budgets.host_bytes < experts.slot_nbytes:
+        raise _too_little_staging(budgets, experts)
+    for staging in range(min(experts.floor_slots, budgets.host_bytes // experts.slot_nbytes), 1, -1):
+        with contextlib.suppress(BudgetTooSmall):
+            return _plan_with_staging(blocks, budgets, is_unified, experts, staging, lookahead)
+    return _plan_with_staging(blocks, budgets, is_unified, experts, 1, lookahead)
+
+
+def _plan_with_staging(
+    blocks: Sequence[BlockSize],
+    budgets: Budgets,
+    is_unified: bool,
+    experts: ExpertSizes,
+    staging: int,
+    lookahead: int,
+) -> ResidencyPlan:
+    """``staging`` host slots are for experts on their way to the device, taken off what blocks may use."""
     floor = experts.floor_slots * experts.slot_nbytes
-    staging = 0 if is_unified else _staging_slots(blocks, budgets, experts)
     rest = Budgets(
         budgets.device_bytes - floor, budgets.host_bytes - staging * experts.slot_nbytes, budgets.cache_bytes
     )
@@ -196,19 +215,14 @@ def _plan_beside_experts(
     return replace(plan, experts=slots)
 
 
-def _staging_slots(blocks: Sequence[BlockSize], budgets: Budgets, experts: ExpertSizes) -> int:
-    """Host slots for experts on their way to the device: one layer's, if that leaves the blocks' readers room."""
-    largest = max((block.nbytes for block in blocks if block.role is Role.ONCE), default=0)
-    room = max(budgets.host_bytes - SLOTS_WANTED * largest, budgets.host_bytes // 2)
-    if budgets.host_bytes < experts.slot_nbytes:
-        raise BudgetTooSmall(
-            f"Reading the experts of this model needs {format_size(experts.slot_nbytes)} of main memory, and"
-            f" {format_size(budgets.host_bytes)} are allowed.",
-            "Allow more memory (--ram).",
-            need=experts.slot_nbytes,
-            have=budgets.host_bytes,
-        )
-    return max(1, min(experts.floor_slots, room // experts.slot_nbytes))
+def _too_little_staging(budgets: Budgets, experts: ExpertSizes) -> BudgetTooSmall:
+    return BudgetTooSmall(
+        f"Reading the experts of this model needs {format_size(experts.slot_nbytes)} of main memory, and"
+        f" {format_size(budgets.host_bytes)} are allowed.",
+        "Allow more memory (--ram).",
+        need=experts.slot_nbytes,
+        have=budgets.host_bytes,
+    )
 
 
 def _plan_blocks(blocks: Sequence[BlockSize], budgets: Budgets, is_unified: bool, lookahead: int) -> ResidencyPlan:
