@@ -4,14 +4,15 @@ transformers' own eager code computes every expert, in its own order. In place o
 object that is indexed in the same way and gives the expert's part out of its slot, once it is there: so the bits
 are those of the eager code, whatever was cached and whichever family it is. All missing experts of a layer are
 read at once, in the order in which they will be wanted; where there are fewer slots than experts to come, the
-next is read as soon as one is done with.
+next is read as soon as one is done with. For the few tokens of a decoding pass, what is there is computed while
+the rest arrives.
 """
 
 from __future__ import annotations
 
 import bisect
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ import torch
 from transformers import PreTrainedModel
 
 from engine.backends.base import Backend, DeviceSlot, HostBuffer
-from engine.models.transformers_internals import release_experts, serve_experts
+from engine.models.transformers_internals import ServeExperts, release_experts, serve_experts
 from engine.store.manifest import ExpertsEntry, TensorEntry
 from engine.streaming.bindings import tensor_view
 from engine.streaming.expert_cache import ExpertCache, ExpertKey
@@ -28,6 +29,9 @@ from engine.streaming.pipeline import WAIT_STEP_S
 from engine.streaming.residency import ExpertSlots
 from engine.weights.direct_io import ReadHandle
 from engine.weights.reader import Reader, ReadTicket
+
+FEW_TOKENS = 16
+"""Up to so many tokens, what single experts give is kept until all can be added up."""
 
 Reading = Callable[[ExpertsEntry], AbstractContextManager[None]]
 OnWait = Callable[[], None]
@@ -107,19 +111,19 @@ class ExpertStreamer:
         self._files.clear()
         self._views.clear()
 
-    def _serve_with(self, file: _File) -> Callable[[torch.Tensor], AbstractContextManager[None]]:
+    def _serve_with(self, file: _File) -> ServeExperts:
         return lambda indices: self._serve(file, indices)
 
     @contextmanager
-    def _serve(self, file: _File, indices: torch.Tensor) -> Generator[None]:
-        """Around one forward of an experts module that was routed to ``indices`` (any shape)."""
+    def _serve(self, file: _File, indices: torch.Tensor) -> Generator[Iterator[int] | None]:
+        """Around one forward of an experts module that was routed to ``indices`` [tokens, k]."""
         experts = [int(expert) for expert in torch.unique(indices).tolist() if 0 <= expert < file.entry.count]
         call = _Call(file, experts, self._cache, self._slots, self._reader, self.counts, self._on_wait)
         self._call = call
         try:
             with self._reading(file.entry):
                 call.start_reads()
-                yield
+                yield call.by_arrival() if len(indices) <= FEW_TOKENS and call.is_waiting else None
         finally:
             self._call = None
             call.close()
@@ -175,8 +179,21 @@ class _Call:
         self._pinned = set(keys)
         self._missing = [key for key in keys if cache.slot_of(key) is None]
         self._arriving: dict[ExpertKey, _Arrival] = {}
-        self._read: set[ExpertKey] = set()
         self._current: ExpertKey | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Some experts are on their way, and none has to wait for a slot."""
+        return bool(self._arriving) and not self._missing
+
+    def by_arrival(self) -> Iterator[int]:
+        """The experts that are there, then each as it arrives."""
+        waiting = sorted(self._arriving)
+        yield from (expert for _, expert in sorted(self._pinned - self._arriving.keys()))
+        while waiting:
+            key = next((key for key in waiting if self._arriving[key].ticket.is_done), waiting[0])
+            waiting.remove(key)
+            yield key[1]
 
     def start_reads(self) -> None:
         """As many of the missing experts as there are slots whose experts this forward does not want any more."""
@@ -189,7 +206,6 @@ class _Call:
             entry = self.file.entry
             offset = entry.record_offset(key[1])
             self._arriving[key] = self._slots.read(self._reader, self.file.handle, offset, entry.record_nbytes, slot)
-            self._read.add(key)
             self._counts.misses += 1
             self._counts.read_nbytes += entry.record_nbytes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from engine.store.verifier import check_sizes, verify
 from engine.streaming.block_roles import block_sizes, expert_sizes
 from engine.streaming.loaded_model import LoadedModel
 from engine.streaming.residency import Budgets, Role
+from engine.weights.direct_io import ReadHandle
 from tests.helpers.checkpoints import assert_holds, files_of
 from tests.helpers.families import PlainOutputs, load_plain, make_checkpoint, plain_outputs
 from tests.helpers.splits import PROMPT, cut, greedy_tokens, load, streamed_outputs
@@ -278,6 +280,36 @@ def test_progress_counts_the_experts_bytes(qwen: Cut, floor_cache: LoadedModel) 
     next(passes)
     passes.close()
     assert events[0].bytes_read >= qwen.manifest.experts[0].record_nbytes
+
+
+def test_what_is_there_is_computed_while_the_rest_is_read(qwen: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = qwen.load(qwen.sizes.count)
+    seen = watch_routing(loaded)
+    entry = qwen.manifest.experts[0]
+    runner = TorchRunner(loaded)
+    plain = runner.prompt_logits(PROMPT[:1], emit=lambda event: None, cancel=CancelToken())
+    experts = loaded.streamer._experts
+    assert experts is not None
+    # In the experts' own order this one would be waited for before any other is computed.
+    experts._cache.drop((0, min(seen[0][1])))
+    has_computed = threading.Event()
+    was_computed: list[bool] = []
+    read_into = ReadHandle.read_into
+
+    def read_late(self: ReadHandle, offset: int, destination: memoryview) -> int:
+        if self.path.name == Path(entry.file).name and self.path.parent.name == "experts":
+            was_computed.append(has_computed.wait(5))
+        return read_into(self, offset, destination)
+
+    monkeypatch.setattr(ReadHandle, "read_into", read_late)
+    act = loaded.model.get_submodule(str(entry.module)).act_fn
+    act.register_forward_hook(lambda *_: has_computed.set())
+    try:
+        logits = runner.prompt_logits(PROMPT[:1], emit=lambda event: None, cancel=CancelToken())
+    finally:
+        loaded.close()
+    assert was_computed == [True]
+    assert torch.equal(logits, plain)
 
 
 # Refusing, failing, cancelling
