@@ -302,7 +302,7 @@ def test_what_is_there_is_computed_while_the_rest_is_read(qwen: Cut, monkeypatch
         return read_into(self, offset, destination)
 
     monkeypatch.setattr(ReadHandle, "read_into", read_late)
-    act = loaded.model.get_submodule(str(entry.module)).act_fn
+    act: Any = loaded.model.get_submodule(str(entry.module)).act_fn
     act.register_forward_hook(lambda *_: has_computed.set())
     try:
         logits = runner.prompt_logits(PROMPT[:1], emit=lambda event: None, cancel=CancelToken())
@@ -363,7 +363,8 @@ def test_cancelling_within_a_layer_leaves_a_model_that_goes_on(qwen: Cut, floor_
             raise Cancelled
 
     # In the middle of the last experts' forward: its reads are under way.
-    act = floor_cache.model.get_submodule(last).act_fn.register_forward_pre_hook(leave)
+    act_fn: Any = floor_cache.model.get_submodule(last).act_fn
+    act = act_fn.register_forward_pre_hook(leave)
     with pytest.raises(Cancelled):
         TorchRunner(floor_cache).prompt_logits(PROMPT, emit=lambda event: None, cancel=cancel)
     act.remove()
