@@ -43,7 +43,7 @@ def load_model(folder: Path, options: LoadOptions, emit: Callable[[Event], None]
             blocks=loaded.streamer.block_count,
             device_bytes=plan.device_bytes,
             host_bytes=plan.host_bytes,
-            streamed_bytes=plan.streamed_bytes,
+            streamed_bytes=plan.read_bytes,
             slot_bytes=plan.slot_bytes,
             predicted_s_per_token=_predict(loaded),
         )

@@ -107,7 +107,7 @@ def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOption
         device_bytes=plan.device_bytes,
         host_bytes=plan.host_bytes,
         slot_bytes=plan.slot_bytes,
-        streamed_bytes=plan.streamed_bytes,
+        streamed_bytes=plan.read_bytes,
         cache_bytes=cache_bytes(shape.config, context, shape.dtype.itemsize),
         context=context,
         disk_bytes_per_second=speeds.disk,

@@ -17,19 +17,20 @@ from engine.generation.token_ids import require_known_ids
 from engine.load_options import LoadOptions
 from engine.store.manifest import Manifest, read_manifest
 from engine.store.model_config import read_config
-from engine.streaming.block_roles import block_sizes
+from engine.streaming.block_roles import block_sizes, expert_sizes
 from engine.streaming.residency import Budgets, require_room
 
 
 def check_budget(folder: Path, options: LoadOptions) -> None:
-    """Raises ``BudgetTooSmall`` where an explicit limit cannot hold one block."""
+    """Raises ``BudgetTooSmall`` where an explicit limit cannot hold one block and one token's experts."""
     limits = [value for value in (options.vram, options.ram) if value is not None]
     if not limits:
         return
     manifest = read_manifest(folder)
     config = read_config(folder)
     reserve = cache_bytes(config, planned_context(config, options.context), _itemsize(manifest))
-    require_room(block_sizes(manifest), Budgets(max(limits) - reserve, 0, reserve))
+    budgets = Budgets(max(limits) - reserve, 0, reserve)
+    require_room(block_sizes(manifest), budgets, expert_sizes(manifest.experts))
 
 
 def check_token_ids(folder: Path, token_ids: Sequence[int]) -> None:

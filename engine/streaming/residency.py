@@ -62,11 +62,15 @@ class ExpertSizes:
 
 @dataclass(frozen=True, slots=True)
 class ExpertSlots:
-    """The expert cache on the device, and the host slots its reads go through (none on a unified device)."""
+    """The expert cache on the device, and the host slots its reads go through (none on a unified device).
+
+    ``floor``, ``total`` and ``routed`` count experts as ``ExpertSizes`` does.
+    """
 
     nbytes: int
     count: int
     staging: int
+    floor: int
     total: int
     routed: int
 
@@ -132,6 +136,11 @@ class ResidencyPlan:
         """Bytes of all slots on the device, those of the expert cache with them."""
         blocks = sum(slots.nbytes * slots.count for slots in self.device_slots)
         return blocks + (self.experts.device_bytes if self.experts else 0)
+
+    @property
+    def read_bytes(self) -> int:
+        """What one token is expected to read from the disk: streamed blocks, and experts that are not cached."""
+        return self.streamed_bytes + (round(self.experts.missed_bytes) if self.experts else 0)
 
     def predict_pass_s(self, speeds: Speeds) -> float:
         """Seconds for one decoding pass (limits.md): reading, copying and computing overlap, the slowest decides."""
@@ -211,7 +220,7 @@ def _plan_with_staging(
         plan = _plan_blocks(blocks, rest, is_unified, lookahead)
     spare = rest.device_bytes - plan.device_bytes - plan.slot_bytes
     count = min(experts.floor_slots + spare // experts.slot_nbytes, experts.count)
-    slots = ExpertSlots(experts.slot_nbytes, count, staging, experts.count, experts.routed_slots)
+    slots = ExpertSlots(experts.slot_nbytes, count, staging, experts.floor_slots, experts.count, experts.routed_slots)
     return replace(plan, experts=slots)
 
 
