@@ -6,7 +6,7 @@ import signal
 
 from PySide6.QtCore import QCoreApplication
 
-from engine.errors import EngineDied
+from engine.errors import EngineDied, EngineRestarted
 from engine.events import Event, JobProgress, LayerProgress, LoadProgress, TokenArrived
 
 
@@ -24,9 +24,9 @@ def describe_death(
     return EngineDied(message, _next_step(exit_code), exit_code=exit_code, detail=detail)
 
 
-def describe_restart() -> EngineDied:
+def describe_restart() -> EngineRestarted:
     """For calls that a wished-for restart cut off."""
-    return EngineDied(QCoreApplication.translate("EngineDeath", "The engine was restarted."))
+    return EngineRestarted(QCoreApplication.translate("EngineDeath", "The engine was restarted."))
 
 
 def _sentence(method: str | None, last_event: Event | None) -> str:

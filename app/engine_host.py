@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
@@ -26,7 +27,7 @@ from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 from app.engine_death import describe_death, describe_restart
 from engine.errors import EngineDied, EngineError, EngineFault
 from engine.events import Event, Finished, Outcome
-from engine.worker import run_worker
+from engine.worker import METHODS, run_worker
 from engine.worker_messages import (
     Cancel,
     Failed,
@@ -90,7 +91,7 @@ class EngineHost(QObject):
         self._children: list[_Child] = []
         self._last_id = 0
         self._pending: dict[int, _Pending] = {}
-        self._unsent: deque[Request] = deque()
+        self._unsent: dict[int, bytes] = {}
         self._death_times: deque[float] = deque(maxlen=DEATHS_ALLOWED)
         self._last_active: _Pending | None = None
         self._is_restart_wished = False
@@ -100,6 +101,11 @@ class EngineHost(QObject):
     @property
     def state(self) -> EngineState:
         return self._state
+
+    @property
+    def methods(self) -> frozenset[str]:
+        """What ``ask`` takes: a control for what is missing here is not shown."""
+        return frozenset(METHODS)
 
     @property
     def process_id(self) -> int | None:
@@ -115,8 +121,9 @@ class EngineHost(QObject):
         child.arrived.connect(self._take_messages)
         child.ended.connect(self._take_end)
         child.finished.connect(self._forget_finished)
-        while self._unsent:
-            child.send(self._unsent.popleft())
+        for payload in self._unsent.values():
+            child.send(payload)
+        self._unsent.clear()
         child.start()
         self._set_state(EngineState.STARTING)
 
@@ -138,7 +145,7 @@ class EngineHost(QObject):
         self._unsent.clear()
         child, self._child = self._child, None
         if child is not None:
-            child.send(Shutdown())
+            child.send(_pickled(Shutdown()))
             for end, wait_ms in zip((None, child.terminate_process, child.kill), _SHUTDOWN_WAITS_MS, strict=True):
                 if end is not None:
                     end()
@@ -151,27 +158,24 @@ class EngineHost(QObject):
     def ask(self, method: str, *args: object, **kwargs: object) -> int:
         """Asks a method of ``engine.api.Engine``, without its ``CancelToken``; gives the request's number.
 
-        Nothing is signalled before this returns.
+        Nothing is signalled before this returns. Raises what pickling raises for an argument that cannot be sent.
         """
-        self._last_id += 1
-        request = Request(self._last_id, method, args, kwargs)
-        self._pending[request.request_id] = _Pending(method)
+        request_id = self._last_id = self._last_id + 1
+        payload = _pickled(Request(request_id, method, args, kwargs))
+        self._pending[request_id] = _Pending(method)
         if self._state is EngineState.DEAD or self._is_shut_down:
-            QTimer.singleShot(0, self, lambda: self._fail(request.request_id, self._why_not()))
+            QTimer.singleShot(0, self, lambda: self._fail(request_id, self._why_not()))
         elif self._child is None:
-            self._unsent.append(request)
+            self._unsent[request_id] = payload
         else:
-            self._child.send(request)
-        return request.request_id
+            self._child.send(payload)
+        return request_id
 
     def cancel(self, request_id: int) -> None:
         """Ends with ``Finished(CANCELLED)``: at once where it still waits, within a block where it runs."""
         if self._child is not None:
-            self._child.send(Cancel(request_id))
-            return
-        kept = deque(request for request in self._unsent if request.request_id != request_id)
-        if len(kept) < len(self._unsent):
-            self._unsent = kept
+            self._child.send(_pickled(Cancel(request_id)))
+        elif self._unsent.pop(request_id, None) is not None:
             QTimer.singleShot(0, self, lambda: self._occur(request_id, Finished(Outcome.CANCELLED)))
 
     @Slot(object, object)
@@ -282,13 +286,13 @@ class _Child(QThread):
         self.setObjectName("engine-child")
         self.process_id: int | None = None
         self._options = options
-        self._outgoing: queue.SimpleQueue[ToWorker | None] = queue.SimpleQueue()
+        self._outgoing: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._process: SpawnProcess | None = None
         self._is_unwanted = False
 
-    def send(self, message: ToWorker) -> None:
-        self._outgoing.put(message)
+    def send(self, payload: bytes) -> None:
+        self._outgoing.put(payload)
 
     def terminate_process(self) -> None:
         self._end_process(SpawnProcess.terminate)
@@ -354,13 +358,22 @@ class _Child(QThread):
                     messages.append(connection.recv())
             except (EOFError, OSError):
                 is_open = False
+            except Exception:  # unpickling runs code of what is unpickled; without an end its call would hang
+                log.exception("the engine's process sent what cannot be read")
+                self.kill()
+                is_open = False
             if messages:
                 self.arrived.emit(self, messages)
 
     def _write(self, connection: Connection) -> None:
         with contextlib.suppress(OSError):  # the reader notices, and says why
-            while (message := self._outgoing.get()) is not None:
-                connection.send(message)
+            while (payload := self._outgoing.get()) is not None:
+                connection.send_bytes(payload)
+
+
+def _pickled(message: ToWorker) -> bytes:
+    """In the caller's thread, so that an argument that cannot be sent raises where it came from."""
+    return bytes(ForkingPickler.dumps(message))
 
 
 def _read_tail(path: Path | None) -> str:

@@ -15,6 +15,8 @@ from PySide6.QtSvg import QSvgRenderer
 from app.paths import resources_dir
 from app.theme import tokens
 
+APP_ICON_SIZES = (16, 24, 32, 48, 64, 128, 256, 512)
+
 
 def icon(name: str, *, colour: str = "text_muted") -> QIcon:
     """``name`` is a file of ``resources/icons``; ``colour`` a colour token. Raises ``FileNotFoundError``."""
@@ -28,6 +30,16 @@ def pixmap(name: str, size: int, *, colour: str = "text_muted", ratio: float = 1
 
 
 @cache
+def app_icon() -> QIcon:
+    """The program's own, drawn at every size a desktop asks for."""
+    drawing = QByteArray((resources_dir() / "app-icon" / "strata.svg").read_bytes())
+    result = QIcon()
+    for pixels in APP_ICON_SIZES:
+        result.addPixmap(_painted(drawing, pixels))
+    return result
+
+
+@cache
 def _svg(name: str) -> str:
     return (resources_dir() / "icons" / f"{name}.svg").read_text(encoding="utf-8")
 
@@ -38,14 +50,28 @@ def _value(colour: str) -> str:
 
 @cache
 def _rendered(name: str, value: str, pixels: int, ratio: float) -> QPixmap:
-    picture = QPixmap(pixels, pixels)
-    picture.fill(Qt.GlobalColor.transparent)
-    renderer = QSvgRenderer(QByteArray(_svg(name).replace("currentColor", value).encode()))
-    painter = QPainter(picture)
-    renderer.render(painter, QRectF(0, 0, pixels, pixels))
-    painter.end()
+    picture = _painted(QByteArray(_svg(name).replace("currentColor", value).encode()), pixels)
     picture.setDevicePixelRatio(ratio)
     return picture
+
+
+def _painted(drawing: QByteArray, pixels: int) -> QPixmap:
+    picture = QPixmap(pixels, pixels)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    QSvgRenderer(drawing).render(painter, QRectF(0, 0, pixels, pixels))
+    painter.end()
+    return picture
+
+
+def _widened(picture: QPixmap, pixels: int) -> QPixmap:
+    wide = QPixmap(pixels, picture.height())
+    wide.fill(Qt.GlobalColor.transparent)
+    wide.setDevicePixelRatio(picture.devicePixelRatio())
+    painter = QPainter(wide)
+    painter.drawPixmap(0, 0, picture)
+    painter.end()
+    return wide
 
 
 class _ThemedIcon(QIconEngine):
@@ -64,10 +90,13 @@ class _ThemedIcon(QIconEngine):
         painter.drawPixmap(corner, picture)
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
-        return _rendered(self._name, self._shade(mode), min(size.width(), size.height()), 1.0)
+        return self.scaledPixmap(size, mode, state, 1.0)
 
     def scaledPixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State, scale: float) -> QPixmap:
-        return _rendered(self._name, self._shade(mode), min(size.width(), size.height()), scale)
+        """``size`` in logical pixels. Wider than high: the rest is room at the right, which keeps a text away."""
+        side = round(min(size.width(), size.height()) * scale)
+        picture = _rendered(self._name, self._shade(mode), side, scale)
+        return picture if size.width() <= size.height() else _widened(picture, round(size.width() * scale))
 
     def clone(self) -> QIconEngine:
         return _ThemedIcon(self._name, self._colour)

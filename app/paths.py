@@ -42,6 +42,11 @@ class Paths:
         return self.data_dir / "models"
 
     @property
+    def downloads_dir(self) -> Path:
+        """Where the engine puts what it fetches, until it is cut (``engine.store.download_folder``)."""
+        return self.data_dir / "downloads"
+
+    @property
     def logs_dir(self) -> Path:
         return self.data_dir / "logs"
 

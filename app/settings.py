@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from PySide6.QtCore import QObject, Signal
 
-from app.settings_file import read_settings, write_settings
+from app.settings_file import SettingsContent, read_settings, write_settings
 from app.tokens import FONT_SCALES
 from app.translation import QT_TRANSLATE_NOOP
 
@@ -55,7 +55,8 @@ class Editor(StrEnum):
 class Setting(Generic[T]):
     """One setting. ``read`` turns what JSON holds into a value, or raises ``ValueError``/``TypeError``.
 
-    ``choices`` are (value, text); ``lowest`` and ``highest`` bound sizes in bytes, None where only the machine does.
+    ``shown_with`` names a flag without which this one means nothing. ``choices`` are
+    (value, text); ``lowest`` and ``highest`` bound sizes in bytes, None where only the machine does.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Setting(Generic[T]):
     highest: int | None = None
     placeholder: str = ""
     needs_restart: bool = False
+    shown_with: str = ""
     keywords: str = ""
 
 
@@ -105,6 +107,12 @@ def _size(value: object) -> int:
         raise TypeError("not a number of bytes")
     if value < 0:
         raise ValueError("below zero")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
     return value
 
 
@@ -221,7 +229,7 @@ NIGHT_ONLY = Setting(
     QT_TRANSLATE_NOOP("Settings", "Start jobs at night"),
     QT_TRANSLATE_NOOP(
         "Settings",
-        "New jobs wait for the hours below. One that you continue by hand runs at once, and one that has begun "
+        "New jobs wait for the night. One that you continue by hand runs at once, and one that has begun "
         "is carried to its end.",
     ),
     keywords="schedule time window",
@@ -233,7 +241,8 @@ NIGHT_START = Setting(
     Editor.TIME,
     Section.WORKING,
     QT_TRANSLATE_NOOP("Settings", "Night begins"),
-    keywords="schedule",
+    keywords="schedule time",
+    shown_with="night_only",
 )
 NIGHT_END = Setting(
     "night_end",
@@ -242,7 +251,8 @@ NIGHT_END = Setting(
     Editor.TIME,
     Section.WORKING,
     QT_TRANSLATE_NOOP("Settings", "Night ends"),
-    keywords="schedule",
+    keywords="schedule time",
+    shown_with="night_only",
 )
 MODELS_FOLDER = Setting(
     "models_folder",
@@ -253,12 +263,11 @@ MODELS_FOLDER = Setting(
     QT_TRANSLATE_NOOP("Settings", "Folder of models"),
     QT_TRANSLATE_NOOP(
         "Settings",
-        "A fast drive with room to spare. Models already cut stay where they are; move them on the Library page.",
+        "A fast drive with room to spare. Models that are already cut stay where they are.",
     ),
-    needs_restart=True,
     keywords="drive disk path storage",
 )
-RAM_BUDGET = Setting[int | None](
+RAM_BUDGET: Setting[int | None] = Setting(
     "ram_budget",
     None,
     _optional_size,
@@ -273,7 +282,7 @@ RAM_BUDGET = Setting[int | None](
     lowest=_GB // 2,
     keywords="ram budget residency",
 )
-VRAM_BUDGET = Setting[int | None](
+VRAM_BUDGET: Setting[int | None] = Setting(
     "vram_budget",
     None,
     _optional_size,
@@ -318,15 +327,15 @@ FREE_SPACE_FLOOR = Setting(
     highest=500 * _GB,
     keywords="space disk full floor",
 )
-SETUP_FINISHED = Setting(
-    "setup_finished", False, _flag, Editor.NONE, Section.APPEARANCE, "",
-)  # fmt: skip
+SETUP_FINISHED = Setting("setup_finished", False, _flag, Editor.NONE, Section.APPEARANCE, "")
+HELD_JOBS = Setting("held_jobs", "", _text, Editor.NONE, Section.WORKING, "")
+"""Ids of jobs that wait for the night, separated by spaces."""
 
 SETTINGS: tuple[Setting[object], ...] = cast(
     "tuple[Setting[object], ...]",
     (
         THEME, FONT_SCALE, LANGUAGE, MODELS_FOLDER, RAM_BUDGET, VRAM_BUDGET, MIRROR, PROXY, FREE_SPACE_FLOOR,
-        KEEP_IN_TRAY, NOTIFY, KEEP_AWAKE, NIGHT_ONLY, NIGHT_START, NIGHT_END, SETUP_FINISHED,
+        KEEP_IN_TRAY, NOTIFY, KEEP_AWAKE, NIGHT_ONLY, NIGHT_START, NIGHT_END, SETUP_FINISHED, HELD_JOBS,
     ),
 )  # fmt: skip
 
@@ -337,14 +346,18 @@ class Settings(QObject):
     changed = Signal(str)
     write_failed = Signal(str)
 
-    def __init__(self, path: Path, parent: QObject | None = None) -> None:
-        """Raises ``OSError`` where the file exists and cannot be read. ``set_aside`` is a damaged file's new place."""
+    def __init__(self, path: Path, *, is_stored: bool = True, parent: QObject | None = None) -> None:
+        """Raises ``OSError`` where the file exists and cannot be read. ``set_aside`` is a damaged file's new place.
+
+        Not ``is_stored``: the file is neither read nor written, and every default holds (safe mode).
+        """
         super().__init__(parent)
         self._path = path
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="settings")
         self._waiting: Mapping[str, object] | None = None
         self._lock = threading.Lock()
-        content = read_settings(path)
+        content = read_settings(path) if is_stored else SettingsContent({})
+        self._is_stored = is_stored
         self.set_aside = content.set_aside
         self._stored = dict(content.values)
         self._values = {each.name: _read_or_default(each, self._stored) for each in SETTINGS}
@@ -371,6 +384,8 @@ class Settings(QObject):
 
     def _save(self) -> None:
         """Changes that come while one is being written go together into the next."""
+        if not self._is_stored:
+            return
         with self._lock:
             is_first = self._waiting is None
             self._waiting = dict(self._stored)

@@ -47,8 +47,13 @@ QLabel[role="key"] { color: $text_muted; background: $surface; border: 1px solid
 QFrame[role="card"] { background: $raised; border: 1px solid $line; border-radius: ${radius_large}px; }
 QFrame[role="panel"], QWidget[role="panel"] { background: $surface; }
 QWidget[role="segments"] { background: $hover; border-radius: ${radius}px; }
+QFrame[role="chip"] { background: $hover; border: none; border-radius: ${radius}px; }
+QFrame[role="popup"] { background: $raised; border: 1px solid $line; border-radius: ${radius_large}px; }
 QFrame[role="line"] { background: $line; border: none; min-height: 1px; max-height: 1px; }
 QFrame[role="vline"] { background: $line; border: none; min-width: 1px; max-width: 1px; }
+QWidget[role="row-head"] { background: transparent; border: 1px solid transparent; border-radius: ${radius}px; }
+QWidget[role="row-head"]:hover { background: $hover; }
+QWidget[role="row-head"]:focus { border: 1px solid $accent; }
 QFrame[role="notice-info"] { background: $accent_soft; border: none; border-radius: ${radius}px; }
 QFrame[role="notice-warning"] { background: $warning_soft; border: none; border-radius: ${radius}px; }
 QFrame[role="notice-danger"] { background: $danger_soft; border: none; border-radius: ${radius}px; }
@@ -75,6 +80,10 @@ QPushButton[kind="quiet"]:hover { background: $hover; color: $text; }
 QPushButton[kind="quiet"]:pressed { background: $pressed; }
 QPushButton[kind="quiet"]:focus { border: 2px solid $accent; padding: 0 11px; }
 QPushButton[kind="quiet"]:disabled { color: $line_strong; }
+QPushButton[kind="example"] { background: $raised; border: 1px solid $line; border-radius: ${radius_large}px;
+    padding: 0; min-height: 72px; }
+QPushButton[kind="example"]:hover { background: $hover; }
+QPushButton[kind="example"]:focus { border: 2px solid $accent; padding: 0; }
 QPushButton[kind="link"] { background: transparent; border: 2px solid transparent; border-radius: 4px; color: $accent;
     padding: 0; margin-left: -2px; min-height: 20px; text-align: left; }
 QPushButton[kind="link"]:hover { color: $accent_hover; text-decoration: underline; }
@@ -94,6 +103,9 @@ QToolButton[kind="primary"]:disabled { background: $pressed; border-color: $pres
 QToolButton[kind="row"] { text-align: left; padding: 8px; color: $text; font-weight: 500; }
 QToolButton[kind="row"]:checked { background: $pressed; }
 QToolButton[kind="row"]:focus { border: 1px solid $accent; }
+QToolButton[kind="floating"] { background: $raised; border: 1px solid $line; border-radius: 18px; padding: 8px; }
+QToolButton[kind="floating"]:hover { background: $hover; }
+QToolButton[kind="floating"]:focus { border-color: $accent; }
 QToolButton[kind="segment"] { padding: 0 16px; min-height: ${segment_height}px; color: $text_muted;
     border-radius: ${radius_small}px; }
 QToolButton[kind="segment"]:checked { background: $raised; color: $text; border: 1px solid $line; }
@@ -114,8 +126,8 @@ QPlainTextEdit:focus, QTextEdit:focus { padding: 7px; }
 QLineEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled { background: $surface; }
 QLineEdit[kind="bare"], QPlainTextEdit[kind="bare"], QTextEdit[kind="bare"], QTextBrowser[kind="bare"] {
     background: transparent; border: none; padding: 0; }
-QAbstractSpinBox QLineEdit, QAbstractSpinBox QLineEdit:focus { border: none; background: transparent;
-    padding: 0 0 0 8px; min-height: 0; }
+QAbstractSpinBox QLineEdit, QAbstractSpinBox QLineEdit:focus { border: none; background: transparent; padding: 0;
+    min-height: 0; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { subcontrol-origin: border; width: 24px; border: none;
     background: transparent; }
 QAbstractSpinBox::up-button { subcontrol-position: top right; }

@@ -26,10 +26,8 @@ def language_in_use(choice: str) -> str:
 
 
 def install_language(app: QCoreApplication, language: str) -> list[QTranslator]:
-    """Sets the locale and our translations before Qt's own. Returns the translators, which must be kept alive."""
+    """Sets the locale, and our texts (in English plurals only) over Qt's own. Returns what was installed."""
     QLocale.setDefault(QLocale(language))
-    if language == "en":
-        return []
     ours = resources_dir() / "translations"
     qts = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
     installed: list[QTranslator] = []

@@ -64,6 +64,10 @@ class Engine(Protocol):
         """
         ...
 
+    def discard_download(self, repo: str, *, target: Path | None = None) -> int:
+        """Deletes what an unfinished download, given up for good, has left here; the bytes that frees."""
+        ...
+
     def plan_download(
         self, repo: str, access: HubAccess, options: LoadOptions, *, keep_download: bool = False
     ) -> ModelPlan:
@@ -78,8 +82,13 @@ class Engine(Protocol):
         """Markdown, "" where there is none."""
         ...
 
-    def verify(self, model: str, *, repair: bool, cancel: CancelToken) -> Iterator[Event]:
-        """``JobProgress``, then ``Finished`` with a ``VerifyResult``; ``DamagedFile`` where damage is left."""
+    def verify(
+        self, model: str, *, repair: bool, cancel: CancelToken, access: HubAccess | None = None
+    ) -> Iterator[Event]:
+        """``JobProgress``, then ``Finished`` with a ``VerifyResult``; ``DamagedFile`` where damage is left.
+
+        With ``access`` a repair fetches just the shards it needs where the original is no longer here.
+        """
         ...
 
     def remove(self, model: str) -> str: ...

@@ -110,6 +110,10 @@ class EngineDied(EngineError):
         self.exit_code = exit_code
 
 
+class EngineRestarted(EngineDied):
+    """It was ended on purpose, to be started anew: nobody's fault."""
+
+
 class EngineFault(EngineError):
     """A bug of ours met in the engine's process; ``detail`` is its traceback. Belongs in the crash report."""
 

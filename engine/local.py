@@ -97,9 +97,19 @@ class LocalEngine:
 
         return HubClient(access).model_card(repo)
 
-    def verify(self, model: str, *, repair: bool, cancel: CancelToken) -> Iterator[Event]:
-        """Reads every file of a model back; ``repair`` cuts damaged ones again. Raises ``DamagedFile``."""
-        return verify(self.store.resolve(model), repair=repair, store=self.store, cancel=cancel)
+    def verify(
+        self, model: str, *, repair: bool, cancel: CancelToken, access: HubAccess | None = None
+    ) -> Iterator[Event]:
+        """Reads every file of a model back; ``repair`` cuts damaged ones again. Raises ``DamagedFile``.
+
+        With ``access``, the shards a repair needs come from the hub where the original is no longer here.
+        """
+        original = None
+        if repair and access is not None:
+            from engine.store.hub_original import HubOriginal
+
+            original = HubOriginal(access, self.store, cancel)
+        return verify(self.store.resolve(model), repair=repair, store=self.store, cancel=cancel, original=original)
 
     def remove(self, model: str) -> str:
         """Deletes a model's blocks, never its original; returns its name."""
@@ -136,6 +146,13 @@ class LocalEngine:
         store = ModelStore(self.store.data_dir, models_folder=target) if target else self.store
         options = DownloadOptions(keeps_download=keep_download, floor_bytes=floor_bytes)
         return download_model(repo, store, access, cancel=cancel, options=options)
+
+    def discard_download(self, repo: str, *, target: Path | None = None) -> int:
+        """Deletes what an unfinished download has left; the bytes that frees."""
+        from engine.store.download import discard_download
+
+        store = ModelStore(self.store.data_dir, models_folder=target) if target else self.store
+        return discard_download(repo, store)
 
     def prepare(self, model: str, cancel: CancelToken) -> Iterator[Event]:
         """Makes sure ``model`` is cut: a name of the store as it is, any other source is split first.

@@ -163,7 +163,8 @@ def _plan_disk(source: Source, split: SplitPlan, store: ModelStore, *, delete_or
 def _measure(backend: Backend, dtype: torch.dtype, store: ModelStore) -> Speeds:
     """The disk is measured where models live; where nothing can be written there, on the files it holds."""
     folder = _existing(store.models_folder)
-    files = [folder / block.file for model in store.list()[:1] if model.manifest for block in model.manifest.blocks]
+    models = [model for model in store.list() if model.manifest][:1]
+    files = [model.folder / block.file for model in models if model.manifest for block in model.manifest.blocks]
     speeds = measure_speeds(backend, dtype, files)
     with contextlib.suppress(OSError):
         return Speeds(measure_folder_speed(folder, _PROBE_BYTES), speeds.memory, speeds.bus)

@@ -21,6 +21,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,18 @@ from engine.errors import EngineError, EngineFault, ModelBusy
 from engine.events import Event, Finished, Outcome
 from engine.outbox import Outbox
 from engine.process_setup import prepare_process
-from engine.worker_messages import Cancel, Failed, Logged, Occurred, Ready, Request, Result, Shutdown, WorkerOptions
+from engine.worker_messages import (
+    Cancel,
+    Failed,
+    FromWorker,
+    Logged,
+    Occurred,
+    Ready,
+    Request,
+    Result,
+    Shutdown,
+    WorkerOptions,
+)
 
 if TYPE_CHECKING:
     from engine.local import LocalEngine
@@ -51,21 +63,22 @@ class _Method:
     needs_torch: bool = False
 
 
-# Short calls must not wait behind an answer, and those that read small files not behind those that measure.
+# Short calls must not wait behind an answer, and those that read small files not behind those that measure or wait
+# for the network.
 METHODS: Mapping[str, _Method] = {
     "load": _Method("compute", is_long=True, needs_torch=True),
     "answer": _Method("compute", is_long=True),
     "unload": _Method("compute"),
     "count_tokens": _Method("counts", needs_torch=True),
     "split": _Method("jobs", is_long=True, needs_torch=True),
-    "verify": _Method("jobs", is_long=True, needs_torch=True),
     "download": _Method("jobs", is_long=True, needs_torch=True),
+    "discard_download": _Method("jobs"),
+    "verify": _Method("jobs", is_long=True, needs_torch=True),
     "plan": _Method("surveys", needs_torch=True),
-    "plan_download": _Method("surveys", needs_torch=True),
     "probe": _Method("surveys", needs_torch=True),
-    # A server may be slow to answer, and nothing here waits for it.
-    "search_models": _Method("hub"),
-    "model_card": _Method("hub"),
+    "plan_download": _Method("hub-plans", needs_torch=True),
+    "search_models": _Method("hub-searches"),
+    "model_card": _Method("hub-searches"),
     "list_models": _Method("quick"),
     "remove": _Method("quick"),
 }
@@ -78,7 +91,7 @@ def run_worker(connection: Connection, options: WorkerOptions) -> None:
         _redirect_output(options.stderr_file)
     _lower_priority()
     prepare_process()
-    outbox = Outbox(connection.send)
+    outbox = Outbox(lambda message: connection.send_bytes(_pickled(message)))
     _forward_log(outbox)
     from engine.local import LocalEngine
     from engine.store.model_store import ModelStore
@@ -227,6 +240,16 @@ class Calls:
 
 def _in_use() -> ModelBusy:
     return ModelBusy("This model is in use at the moment.", "Stop its answer, or wait for it, and try again.")
+
+
+def _pickled(message: FromWorker) -> memoryview:
+    """What cannot be pickled is a bug of the call that said it; the other calls must not suffer."""
+    try:
+        return ForkingPickler.dumps(message)
+    except Exception as error:  # pickling runs code of what is pickled
+        if not isinstance(message, Occurred | Result | Failed):
+            raise
+        return ForkingPickler.dumps(Failed(message.request_id, _fault("reply", error)))
 
 
 def _fault(method: str, error: Exception) -> EngineFault:

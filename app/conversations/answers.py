@@ -18,11 +18,13 @@ from app.conversations.records import (
     Conversation,
     StoredMessage,
     UnfinishedAnswer,
+    figures_from_json,
     figures_to_json,
 )
 from engine.api import Message
 from engine.events import GenerationResult, StopReason
 
+_MEASURED_TOKENS = 4
 _THINKING_END = "</think>"
 _THINKING = re.compile(r"\A\s*(?:<think>)?.*?</think>\s*", re.DOTALL)
 
@@ -65,6 +67,17 @@ def finish_answer(database: Database, message_id: int, result: GenerationResult,
 def end_answer(database: Database, message_id: int, state: AnswerState, error: str, now: float) -> None:
     with database.transaction():
         _end(database, message_id, text_so_far(database, message_id), state, error, now)
+
+
+def measured_s_per_token(database: Database, model: str) -> float | None:
+    rows = database.rows(
+        "SELECT figures FROM messages WHERE model = ? AND role = 'assistant' AND state = 'done'"
+        " ORDER BY id DESC LIMIT 8",
+        (model,),
+    )
+    figures = [figures_from_json(str(row["figures"])) for row in rows]
+    measured = (each.s_per_token for each in figures if each.s_per_token and each.tokens >= _MEASURED_TOKENS)
+    return next(measured, None)
 
 
 def text_so_far(database: Database, message_id: int) -> str:

@@ -6,11 +6,15 @@ import sqlite3
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from app.conversations.migrations import MIGRATIONS
 from app.conversations.records import StoreError
+
+# One broken character must not make a whole conversation unreadable. In C: it is called for every text of every row.
+_read_text = partial(str, encoding="utf-8", errors="replace")
 
 # What a rescue copies, parents first. Indexes and triggers are made anew by the migrations.
 _TABLES = ("folders", "conversations", "messages", "answer_pieces", "presets")
@@ -76,7 +80,6 @@ def _open(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
     try:
         connection.row_factory = sqlite3.Row
-        # One broken character must not make a whole conversation unreadable.
         connection.text_factory = _read_text
         _refuse_newer(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
@@ -169,7 +172,3 @@ def _readable_rows(source: sqlite3.Connection, table: str, names: list[str], las
             return
         rowid = row[0]
         yield tuple(row[1:])
-
-
-def _read_text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")

@@ -29,6 +29,7 @@ MIGRATIONS: tuple[str, ...] = (
         context_start_id INTEGER,
         draft TEXT NOT NULL DEFAULT '',
         draft_attachments TEXT NOT NULL DEFAULT '[]',
+        opened_at REAL,
         deleted_at REAL
     );
     CREATE TABLE messages (

@@ -50,6 +50,9 @@ class AnswerFigures:
     stop_reason: str = ""
 
 
+_NO_FIGURES = AnswerFigures()
+
+
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
     """One message. ``version`` of ``versions`` counts from 1 among the siblings that answer the same parent."""
@@ -164,6 +167,8 @@ def attachments_to_json(attachments: tuple[Attachment, ...]) -> str:
 
 
 def attachments_from_json(text: str | None) -> tuple[Attachment, ...]:
+    if text == "[]":
+        return ()
     parsed = _parsed(text)
     entries = cast("list[object]", parsed) if isinstance(parsed, list) else []
     found = [cast("dict[str, object]", each) for each in entries if isinstance(each, dict)]
@@ -175,6 +180,8 @@ def figures_to_json(figures: AnswerFigures) -> str:
 
 
 def figures_from_json(text: str | None) -> AnswerFigures:
+    if text == "{}":
+        return _NO_FIGURES
     values = _object(text)
     return AnswerFigures(
         tokens=int(_number(values.get("tokens")) or 0),

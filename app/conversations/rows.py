@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from app.conversations.records import (
@@ -26,8 +25,10 @@ def read_rows(rows: list[sqlite3.Row], read: Callable[[sqlite3.Row], Record]) ->
     """All that can be read. A row beyond reading is left out, the others are not."""
     records: list[Record] = []
     for row in rows:
-        with suppress(ValueError, TypeError, OverflowError):
+        try:
             records.append(read(row))
+        except (ValueError, TypeError, OverflowError):
+            continue
     return records
 
 
@@ -50,7 +51,7 @@ def read_conversation(row: sqlite3.Row) -> Conversation:
     )
 
 
-def read_message(row: sqlite3.Row) -> StoredMessage:
+def read_message(row: sqlite3.Row, version: int = 1, versions: int = 1) -> StoredMessage:
     role = _text(row["role"])
     thinking_s = row["thinking_s"]
     return StoredMessage(
@@ -66,6 +67,8 @@ def read_message(row: sqlite3.Row) -> StoredMessage:
         thinking_s=None if thinking_s is None else _number(thinking_s),
         attachments=attachments_from_json(_text(row["attachments"])),
         figures=figures_from_json(_text(row["figures"])),
+        version=version,
+        versions=versions,
     )
 
 

@@ -8,6 +8,7 @@ Any thread may call it.
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -50,6 +51,9 @@ class ConversationStore:
         """Opens or makes the file, and erases what was deleted 30 days ago. Raises ``StoreError``."""
         self._database = Database(path)
         self._now = now
+        self._listeners: list[Callable[[], None]] = []
+        self._open_id: int | None = None
+        self._revision = 0
         self._erase_old()
 
     @property
@@ -60,7 +64,41 @@ class ConversationStore:
     def close(self) -> None:
         self._database.close()
 
+    def listen(self, listener: Callable[[], None]) -> Callable[..., None]:
+        """``listener`` is called after what a list of chats shows has changed, in the thread that changed it.
+
+        Returns what ends that.
+        """
+        self._listeners.append(listener)
+        return lambda *_: self._listeners.remove(listener)
+
+    @property
+    def revision(self) -> int:
+        """Grows with every change but tokens and drafts: what was read at the same revision still holds."""
+        return self._revision
+
     # Conversations
+
+    @property
+    def open_id(self) -> int | None:
+        """The conversation that is being read."""
+        return self._open_id
+
+    def open_conversation(self, conversation_id: int | None) -> None:
+        """It is being read now: nothing in it is unread, and the next start begins with it. None: a new one."""
+        self._open_id = conversation_id
+        if conversation_id is not None:
+            self._database.write(
+                "UPDATE conversations SET opened_at = ?, is_unread = 0 WHERE id = ?", (self._now(), conversation_id)
+            )
+        self._notify()
+
+    def last_opened_id(self) -> int | None:
+        row = self._database.row(
+            "SELECT id FROM conversations WHERE deleted_at IS NULL AND opened_at IS NOT NULL"
+            " ORDER BY opened_at DESC, id DESC LIMIT 1"
+        )
+        return None if row is None else int(row["id"])
 
     def conversations(self) -> list[Conversation]:
         """All that are not deleted, the latest first."""
@@ -82,6 +120,7 @@ class ConversationStore:
         )
         found = self.conversation(conversation_id)
         assert found is not None
+        self._notify()
         return found
 
     def rename_conversation(self, conversation_id: int, title: str, *, by_user: bool = True) -> None:
@@ -93,6 +132,7 @@ class ConversationStore:
             self._database.write(
                 "UPDATE conversations SET title = ? WHERE id = ? AND is_title_manual = 0", (title, conversation_id)
             )
+            self._notify()
 
     def set_model(self, conversation_id: int, model: str) -> None:
         self._set(conversation_id, "model", model)
@@ -174,36 +214,48 @@ class ConversationStore:
 
     def messages(self, conversation_id: int) -> list[StoredMessage]:
         """The active path from the first message to the last. An answer in the making has its text so far."""
-        tree = self.all_messages(conversation_id)
-        children: dict[int | None, list[StoredMessage]] = {}
-        for each in tree:
-            children.setdefault(each.parent_id, []).append(each)
-        active = self._active_ids(conversation_id)
+        children: dict[int | None, list[sqlite3.Row]] = {}
+        for row in self._message_rows(conversation_id):
+            children.setdefault(row["parent_id"], []).append(row)
         path: list[StoredMessage] = []
         parent_id: int | None = None
         while siblings := children.get(parent_id):
-            index = next((i for i, each in enumerate(siblings) if each.id in active), len(siblings) - 1)
-            path.append(replace(siblings[index], version=index + 1, versions=len(siblings)))
-            parent_id = siblings[index].id
+            index = next((i for i, row in enumerate(siblings) if row["is_active"]), len(siblings) - 1)
+            path.append(self._with_text(read_message(siblings[index], index + 1, len(siblings))))
+            parent_id = path[-1].id
         return path
 
     def all_messages(self, conversation_id: int) -> list[StoredMessage]:
         """Every version, in the order of writing. ``version`` and ``versions`` are not filled in."""
-        rows = self._database.rows(
-            "SELECT * FROM messages WHERE conversation_id = ? AND deleted_at IS NULL ORDER BY id", (conversation_id,)
+        return [self._with_text(each) for each in read_rows(self._message_rows(conversation_id), read_message)]
+
+    def path_to(self, message_id: int) -> list[StoredMessage]:
+        """The messages above it, the first one first."""
+        found = self.message(message_id)
+        by_id = {row["id"]: row for row in self._message_rows(found.conversation_id)} if found else {}
+        path: list[StoredMessage] = []
+        parent_id = found.parent_id if found else None
+        while parent_id in by_id:
+            path.append(self._with_text(read_message(by_id[parent_id])))
+            parent_id = path[-1].parent_id
+        return path[::-1]
+
+    def working_message(self, conversation_id: int) -> int | None:
+        """The first answer that is made or waits."""
+        row = self._database.row(
+            "SELECT id FROM messages WHERE conversation_id = ? AND state IN ('waiting', 'running')"
+            " AND deleted_at IS NULL ORDER BY id LIMIT 1",
+            (conversation_id,),
         )
-        found = read_rows(rows, read_message)
-        return [replace(each, text=self.text_so_far(each.id)) if each.state in WORKING else each for each in found]
+        return None if row is None else int(row["id"])
 
     def message(self, message_id: int) -> StoredMessage | None:
         rows = self._database.rows("SELECT * FROM messages WHERE id = ? AND deleted_at IS NULL", (message_id,))
         found = next(iter(read_rows(rows, read_message)), None)
         if found is None:
             return None
-        if found.state in WORKING:
-            found = replace(found, text=self.text_so_far(message_id))
         siblings = self._sibling_ids(found)
-        return replace(found, version=siblings.index(found.id) + 1, versions=len(siblings))
+        return replace(self._with_text(found), version=siblings.index(found.id) + 1, versions=len(siblings))
 
     def versions(self, message_id: int) -> list[int]:
         """Ids of the message and its siblings, oldest first."""
@@ -243,6 +295,7 @@ class ConversationStore:
         with self._database.transaction():
             self._deactivate(found.conversation_id, found.parent_id)
             self._database.write("UPDATE messages SET is_active = 1 WHERE id = ?", (message_id,))
+        self._notify()
 
     def delete_message(self, message_id: int) -> None:
         """Hides this version with all that follows it; the version before it, or after it, is shown instead."""
@@ -251,6 +304,7 @@ class ConversationStore:
         if len(siblings) > 1:
             index = siblings.index(message_id)
             self.activate(siblings[index - 1] if index else siblings[1])
+        self._notify()
 
     def restore_message(self, message_id: int) -> None:
         self._database.write("UPDATE messages SET deleted_at = NULL WHERE id = ?", (message_id,))
@@ -261,6 +315,7 @@ class ConversationStore:
     def begin_answer(self, message_id: int) -> None:
         """The engine works on it now. What arrived before an interruption is kept."""
         answers.begin_answer(self._database, message_id, self._now())
+        self._notify()
 
     def append_tokens(self, message_id: int, token_ids: Sequence[int], text: str) -> None:
         """On the disk when it returns (a few milliseconds): gather tokens for up to a second rather than one by one."""
@@ -269,14 +324,17 @@ class ConversationStore:
     def finish_answer(self, message_id: int, result: GenerationResult) -> None:
         """``result.text`` replaces what was gathered. A cancelled answer is kept as stopped."""
         answers.finish_answer(self._database, message_id, result, self._now())
+        self._ended(message_id)
 
     def fail_answer(self, message_id: int, sentence: str) -> None:
         """Keeps what had arrived, and says why it ends there."""
         answers.end_answer(self._database, message_id, AnswerState.FAILED, sentence, self._now())
+        self._ended(message_id)
 
     def stop_answer(self, message_id: int) -> None:
         """For an answer that was stopped before the engine had begun, or without a result."""
         answers.end_answer(self._database, message_id, AnswerState.STOPPED, "", self._now())
+        self._ended(message_id)
 
     def unfinished_answers(self) -> list[UnfinishedAnswer]:
         """Waiting and interrupted ones, in the order they were asked for."""
@@ -288,11 +346,15 @@ class ConversationStore:
         conversation = self.conversation(message.conversation_id) if message else None
         if message is None or conversation is None or message.state not in WORKING:
             return None
-        return answers.unfinished_answer(self._database, conversation, message, self._path_to(message))
+        return answers.unfinished_answer(self._database, conversation, message, self.path_to(message_id))
 
     def text_so_far(self, message_id: int) -> str:
         """What arrived of an answer in the making."""
         return answers.text_so_far(self._database, message_id)
+
+    def measured_s_per_token(self, model: str) -> float | None:
+        """What a token took in this model's latest answer that was longer than a few."""
+        return answers.measured_s_per_token(self._database, model)
 
     # Search
 
@@ -300,22 +362,14 @@ class ConversationStore:
         """Conversations whose title or messages contain ``query``, case ignored: titles first, then the latest."""
         return search.search(self._database, query, limit)
 
-    def _path_to(self, message: StoredMessage) -> list[StoredMessage]:
-        """The messages above ``message``, first one first."""
-        by_id = {each.id: each for each in self.all_messages(message.conversation_id)}
-        path: list[StoredMessage] = []
-        parent_id = message.parent_id
-        while parent_id is not None and parent_id in by_id:
-            path.append(by_id[parent_id])
-            parent_id = by_id[parent_id].parent_id
-        return path[::-1]
-
-    def _active_ids(self, conversation_id: int) -> set[int]:
-        rows = self._database.rows(
-            "SELECT id FROM messages WHERE conversation_id = ? AND is_active AND deleted_at IS NULL",
-            (conversation_id,),
+    def _message_rows(self, conversation_id: int) -> list[sqlite3.Row]:
+        return self._database.rows(
+            "SELECT * FROM messages WHERE conversation_id = ? AND deleted_at IS NULL ORDER BY id", (conversation_id,)
         )
-        return {int(row["id"]) for row in rows}
+
+    def _with_text(self, message: StoredMessage) -> StoredMessage:
+        """An answer in the making has its words in pieces."""
+        return replace(message, text=self.text_so_far(message.id)) if message.state in WORKING else message
 
     def _sibling_ids(self, message: StoredMessage) -> list[int]:
         rows = self._database.rows(
@@ -332,6 +386,22 @@ class ConversationStore:
 
     def _set(self, conversation_id: int, column: str, value: SqlValue | bool) -> None:
         self._database.write(f"UPDATE conversations SET {column} = ? WHERE id = ?", (value, conversation_id))
+        self._notify()
+
+    def _ended(self, message_id: int) -> None:
+        """An answer that ends before the reader's eyes is read."""
+        if self._open_id is not None:
+            self._database.write(
+                "UPDATE conversations SET is_unread = 0 WHERE id = ?"
+                " AND id = (SELECT conversation_id FROM messages WHERE id = ?)",
+                (self._open_id, message_id),
+            )
+        self._notify()
+
+    def _notify(self) -> None:
+        self._revision += 1
+        for listener in tuple(self._listeners):
+            listener()
 
     def _erase_old(self) -> None:
         before = self._now() - KEPT_AFTER_DELETE_S

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.theme import tokens
@@ -60,7 +60,7 @@ class NoticeBar(QFrame):
             texts.addWidget(each)
         texts.addWidget(self._fold, alignment=Qt.AlignmentFlag.AlignLeft)
         row = QHBoxLayout(self)
-        row.setContentsMargins(look.m, look.s + look.xs, look.s, look.s + look.xs)
+        row.setContentsMargins(look.m, look.s + look.xs, look.s + look.xs, look.s + look.xs)
         row.setSpacing(look.s + look.xs)
         row.addWidget(self._icon, alignment=Qt.AlignmentFlag.AlignTop)
         row.addLayout(texts, 1)
@@ -109,6 +109,24 @@ class NoticeBar(QFrame):
     def _dismiss(self) -> None:
         self.hide()
         self.dismissed.emit()
+
+
+class NoticeRow(QWidget):
+    """A bar with the page's margins around it, which go when it goes."""
+
+    def __init__(self, bar: NoticeBar, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        look = tokens()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(look.m, look.m, look.m, 0)
+        column.addWidget(bar)
+        bar.installEventFilter(self)
+        self.hide()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
+            self.setVisible(event.type() == QEvent.Type.ShowToParent)
+        return super().eventFilter(watched, event)
 
 
 def _fill(target: QLabel, text: str) -> None:

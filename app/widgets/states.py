@@ -32,6 +32,8 @@ class EmptyState(QWidget):
         self.text = paragraph(text, "muted")
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.text.setFixedWidth(420)
+        self.text.ensurePolished()
+        self.text.setMinimumHeight(self.text.heightForWidth(420))
         column.addWidget(self.text, alignment=Qt.AlignmentFlag.AlignHCenter)
         self.button = button(action, "primary")
         self.button.setVisible(bool(action))

@@ -38,12 +38,17 @@ class JobFate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FlowState:
-    """``source`` is what ``Engine.plan`` takes; ``job_id`` names the job on the job board once it was begun."""
+    """``source`` is what ``Engine.plan`` takes, or with ``is_download`` a name on the hub.
+
+    ``job_id`` names the job on the job board once it was begun. ``keep_download``: the fetched files stay as well.
+    """
 
     step: Step = Step.WELCOME
     source: str = ""
     title: str = ""
+    is_download: bool = False
     delete_original: bool = False
+    keep_download: bool = False
     job_id: str = ""
 
 
@@ -63,13 +68,20 @@ def advance(state: FlowState) -> FlowState:
     return replace(state, step=following.get(state.step, state.step))
 
 
-def choose(state: FlowState, source: str, title: str) -> FlowState:
+def choose(source: str, title: str, *, is_download: bool = False) -> FlowState:
     """A model is chosen. A choice made before, and what was decided about its files, is forgotten."""
-    return replace(state, step=Step.COST, source=source, title=title, delete_original=False, job_id="")
+    return FlowState(step=Step.COST, source=source, title=title, is_download=is_download)
 
 
-def set_delete_original(state: FlowState, wanted: bool) -> FlowState:
-    return replace(state, delete_original=wanted and state.source != STARTER_SOURCE)
+def decide_files(state: FlowState, is_ticked: bool) -> FlowState:
+    """The one box about files: what is fetched may be kept, what was there before may go, the starter stays."""
+    if state.is_download:
+        return replace(state, keep_download=is_ticked)
+    return replace(state, delete_original=is_ticked and state.source != STARTER_SOURCE)
+
+
+def is_box_ticked(state: FlowState) -> bool:
+    return state.keep_download if state.is_download else state.delete_original
 
 
 def begin(state: FlowState, job_id: str) -> FlowState:
@@ -119,7 +131,9 @@ def from_json(text: str) -> FlowState | None:
             step=Step(row["step"]),
             source=str(row["source"]),
             title=str(row["title"]),
+            is_download=bool(row["is_download"]),
             delete_original=bool(row["delete_original"]),
+            keep_download=bool(row["keep_download"]),
             job_id=str(row["job_id"]),
         )
     except (ValueError, KeyError):

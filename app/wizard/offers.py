@@ -14,7 +14,7 @@ from app.catalogue import CatalogueEntry, find_entry
 from app.estimates import Estimate, Pace, Shortage, disk_need, estimate, pace_of, shape_of, shape_of_split
 from app.wizard.flow import STARTER_SOURCE
 from app.wizard.found_models import FoundModel
-from engine.api import MachineReport
+from engine.api import HubModel, MachineReport
 
 FLOOR_BYTES = 2_000_000_000
 """Kept free on the drive, as the engine keeps it (``engine.store.disk_plan``)."""
@@ -33,7 +33,8 @@ class Action(StrEnum):
 class Offer:
     """``source`` is what ``Engine.plan`` takes. ``found`` is None while the machine, or the model, is unknown.
 
-    ``nbytes`` is what its weights take where they come from; ``entry`` what the catalogue knows of it.
+    ``nbytes`` is what its weights take where they come from, 0 while unknown; ``entry`` what the catalogue knows of
+    it. ``note`` is a sentence of the hub or the engine about it; ``is_gated``: its publisher asks for permission.
     """
 
     title: str
@@ -43,6 +44,8 @@ class Offer:
     entry: CatalogueEntry | None
     found: Estimate | Shortage | None
     place: str = ""
+    is_gated: bool = False
+    note: str = ""
 
     @property
     def pace(self) -> Pace | None:
@@ -66,6 +69,13 @@ def found_offers(
 ) -> list[Offer]:
     """What other programs left here. The cost of a GGUF file is known only once the engine looked inside."""
     return [_offer_of_found(model, find_entry(catalogue, model.title), machine) for model in found]
+
+
+def hub_offers(
+    catalogue: tuple[CatalogueEntry, ...], machine: MachineReport | None, hits: Sequence[HubModel]
+) -> list[Offer]:
+    """Hits of a search, in the hub's order, judged by what the catalogue or else their parameters say."""
+    return [_offer_of_hit(hit, find_entry(catalogue, hit.repo), machine) for hit in hits]
 
 
 def recommend(offers: Sequence[Offer], machine: MachineReport | None) -> Offer | None:
@@ -96,7 +106,7 @@ def _offer_of(
     elif here is not None:
         action, source, place = Action.USE, here.source, str(here.place)
     found = estimate(shape_of(entry), machine) if machine is not None else None
-    return Offer(entry.title, source, action, entry.weight_bytes, entry, found, place)
+    return Offer(entry.title, source, action, entry.weight_bytes, entry, found, place, entry.is_gated)
 
 
 def _offer_of_found(model: FoundModel, entry: CatalogueEntry | None, machine: MachineReport | None) -> Offer:
@@ -105,6 +115,14 @@ def _offer_of_found(model: FoundModel, entry: CatalogueEntry | None, machine: Ma
     is_supported = entry is None or entry.is_supported
     action = Action.USE if is_supported else Action.LATER
     return Offer(model.title, model.source, action, model.nbytes, entry, found, str(model.place))
+
+
+def _offer_of_hit(hit: HubModel, entry: CatalogueEntry | None, machine: MachineReport | None) -> Offer:
+    nbytes = hit.nbytes or 2 * (hit.parameters or 0)
+    is_known = machine is not None and nbytes > 0
+    found = estimate(shape_of_split(nbytes, entry), machine) if is_known and machine is not None else None
+    action = Action.LATER if hit.reason else Action.DOWNLOAD
+    return Offer(hit.repo, hit.repo, action, nbytes, entry, found, is_gated=hit.is_gated, note=hit.reason)
 
 
 def _is_good(offer: Offer, machine: MachineReport) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,7 +26,7 @@ from engine.events import (
 )
 from engine.generation.chat_format import Message
 from engine.generation.sampling import SamplingOptions
-from engine.hub_access import HubAccess
+from engine.hub_access import DEFAULT_ENDPOINT, HubAccess
 from engine.load_options import LoadOptions
 from engine.local import LocalEngine
 from engine.quantities import format_duration, format_size
@@ -88,10 +89,7 @@ def _plan(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -
 
 
 def _download(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
-    from huggingface_hub import get_token
-
-    # HF_TOKEN, or the file the hub's own login leaves.
-    access = HubAccess(token=get_token(), endpoint=options.endpoint, proxy=options.proxy)
+    access = _hub_access(options.endpoint, options.proxy)
     with LocalEngine(store) as engine:
         events = engine.download(
             options.repo,
@@ -103,6 +101,13 @@ def _download(options: argparse.Namespace, store: ModelStore, cancel: CancelToke
         )
         finished = _follow(events, options)
     return _report_split(finished, options)
+
+
+def _hub_access(endpoint: str | None, proxy: str | None = None) -> HubAccess:
+    """With the token of HF_TOKEN, or of the file that the hub's own login leaves."""
+    from huggingface_hub import get_token
+
+    return HubAccess(token=get_token(), endpoint=endpoint or DEFAULT_ENDPOINT, proxy=proxy)
 
 
 def _split(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
@@ -142,10 +147,10 @@ def _list(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -
 
 
 def _verify(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
-    from engine.store.verifier import verify
-
-    folder = store.resolve(options.model)
-    finished = _follow(verify(folder, repair=options.repair, store=store, cancel=cancel), options)
+    access = _hub_access(os.environ.get("HF_ENDPOINT")) if options.from_hub else None
+    with LocalEngine(store) as engine:
+        events = engine.verify(options.model, repair=options.repair, cancel=cancel, access=access)
+        finished = _follow(events, options)
     if isinstance(finished.result, VerifyResult):
         result = finished.result
         left = [name for name in result.damaged if name not in result.repaired]

@@ -8,7 +8,7 @@ import time
 from engine.events import Event, JobProgress, Loaded, LoadProgress, Notice
 from engine.quantities import format_duration, format_size
 
-_OF_FILES = ("downloading", "waiting", "paused")
+_OF_FILES = ("checking", "downloading", "waiting", "paused")
 
 
 class JobLine:
@@ -45,11 +45,11 @@ class JobLine:
 
 def describe_job(event: Event) -> str | None:
     if isinstance(event, JobProgress):
-        parts = [
-            event.phase,
-            f"{'file' if event.phase in _OF_FILES else 'block'} {event.block} of {event.blocks}",
-            f"{format_size(event.bytes_done)} of {format_size(event.bytes_total)}",
-        ]
+        parts = [event.phase]
+        if event.blocks:
+            parts.append(f"{'file' if event.phase in _OF_FILES else 'block'} {event.block} of {event.blocks}")
+        if event.bytes_total:
+            parts.append(f"{format_size(event.bytes_done)} of {format_size(event.bytes_total)}")
         if event.bytes_per_second:
             parts.append(f"{format_size(event.bytes_per_second)}/s")
         if event.seconds_left is not None:

@@ -58,6 +58,9 @@ def build_parser() -> argparse.ArgumentParser:
     verify = add("verify", "Check every file of a model against its digest.")
     verify.add_argument("model", metavar="MODEL")
     verify.add_argument("--repair", action="store_true", help="cut damaged blocks again from the original")
+    verify.add_argument(
+        "--from-hub", action="store_true", help="with --repair: fetch what is needed where the original is gone"
+    )
     remove = add("remove", "Delete a model's blocks (never its original).")
     remove.add_argument("model", metavar="MODEL")
     _add_generate(add("generate", "Answer one question, or continue a text."))

@@ -10,10 +10,9 @@ from engine.store.checkpoint_config import read_config, require_supported
 from engine.store.download_folder import read_download_mark
 from engine.store.hub_cache import snapshot_of
 from engine.store.manifest import MANIFEST_NAME, SourceRecord
-from engine.store.source import Source, digest_revision
+from engine.store.source import LOCAL_OWNER, Source, digest_revision
 from engine.store.weight_files import find_weights
 
-LOCAL_OWNER = "local"
 _SIDE_FILES = (
     "config.json", "generation_config.json", "tokenizer*", "vocab*", "merges*", "special_tokens_map.json",
     "added_tokens.json", "chat_template*", "*preprocessor_config.json", "*processor_config.json",

@@ -49,6 +49,7 @@ from engine.store.transfer import Transfer
 if TYPE_CHECKING:
     from engine.store.download_work import Work
 
+_FIRST_ATTEMPTS = 5
 T = TypeVar("T")
 
 
@@ -83,6 +84,25 @@ def download_model(
     if finished.result is not None:
         finished = replace(finished, result=replace(finished.result, elapsed_s=time.monotonic() - started))
     yield finished
+
+
+def discard_download(repo: str, store: ModelStore) -> int:
+    """Deletes what unfinished downloads of ``owner/name[@revision]`` have left here; the bytes that frees.
+
+    Weights that were to be kept and are whole stay, and so does a finished model. Raises ``ModelBusy``.
+    """
+    name, revision = parse_repo(repo)
+    freed = 0
+    while (mark := find_begun(store, name, revision)) is not None:
+        folder = DownloadFolder(download_path(store, mark.owner, mark.name, mark.commit))
+        with ModelStore(store.data_dir, models_folder=folder.path.parent).lock(folder.path):
+            for split in store.find_unfinished(folder.path):
+                with store.lock(split.folder):
+                    freed += split.nbytes
+                    store.discard(split.folder)
+            freed += sum(path.stat().st_size for path in folder.path.rglob("*") if path.is_file())
+            folder.remove()
+    return freed
 
 
 @contextmanager
@@ -130,8 +150,10 @@ class _Download:
         self._options = options
         # What the threads of this run look at: whatever ends the run stops them.
         self._stop = CancelToken()
-        self._told: queue.SimpleQueue[Notice] = queue.SimpleQueue()
-        self._hub = HubClient(access, patience=options.patience, wait=self._hold)
+        self._told: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        # Before anything is here, a wrong address or a missing network is better said soon than waited for.
+        first = replace(options.patience, attempts=min(options.patience.attempts, _FIRST_ATTEMPTS))
+        self._hub = HubClient(access, patience=first, wait=self._hold)
         self.folder = DownloadFolder(downloads_folder(store))
         self.result: SplitResult | None = None
 
@@ -174,7 +196,8 @@ class _Download:
 
     def _fetch_and_cut(self, repo: HubRepo, split: Path) -> Generator[Event, None, Finished]:
         with tempfile.TemporaryDirectory(prefix="strata-") as scratch:
-            model = yield from self._in_background(lambda: learn_model(self._hub, repo, Path(scratch)))
+            model = yield from self._in_background(lambda: learn_model(self._hub, repo, Path(scratch), self._tell))
+            yield JobProgress("planning", 0, 0, "", 0, 0, 0.0, None)
             work = yield from self._in_background(lambda: self._plan(model, split))
         self._cancel.raise_if_cancelled()
         ahead = self._choose_ahead(model, work)
@@ -284,6 +307,10 @@ class _Download:
                 if end.error is not None:
                     raise end.error
                 return end.value  # pyright: ignore[reportReturnType]
+
+    def _tell(self, number: int, count: int, name: str) -> None:
+        self._stop.raise_if_cancelled()
+        self._told.put(JobProgress("checking", number, count, name, 0, 0, 0.0, None))
 
     def _hold(self, error: EngineError, delay_s: float) -> None:
         self._told.put(Notice(f"{error.message} Trying again in {format_duration(delay_s)}.", error.detail))

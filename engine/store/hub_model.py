@@ -6,7 +6,7 @@ fetched. No torch.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
@@ -27,7 +27,7 @@ _READ_FIRST = (CONFIG_NAME, "adapter_config.json")
 _TELLING_NAMES = ("model_index.json", "params.json", "quantize_config.json", "quant_config.json")
 """Files whose presence alone says something."""
 _INDEXES = ("*.safetensors.index.json", "*.bin.index.json")
-_HEAD_GUESS_BYTES = 64 << 10
+_HEAD_GUESS_BYTES = 256 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,12 @@ class RemoteModel:
         return replace(self.source, record=replace(self.source.record, path=str(folder)))
 
 
-def learn_model(hub: HubClient, repo: HubRepo, folder: Path) -> RemoteModel:
+def learn_model(
+    hub: HubClient, repo: HubRepo, folder: Path, tell: Callable[[int, int, str], None] = lambda *_: None
+) -> RemoteModel:
     """Writes the telling small files into the empty ``folder``, and reads those and the heads of the weights.
+
+    ``tell`` gets the number, the count and the name of each weight file whose head is about to be read.
 
     Raises ``SourceError``, ``UnsupportedModel``, ``HubError``.
     """
@@ -76,7 +80,9 @@ def learn_model(hub: HubClient, repo: HubRepo, folder: Path) -> RemoteModel:
     # What is here already is not asked for again.
     heads = {name: (folder / name).read_bytes() for name in (CONFIG_NAME, *indexes)}
     if kind is SourceKind.SAFETENSORS:
-        heads |= {file.name: _read_head(hub, repo, file) for file in weights}
+        for number, file in enumerate(weights, start=1):
+            tell(number, len(weights), file.name)
+            heads[file.name] = _read_head(hub, repo, file)
     return RemoteModel(
         repo=repo,
         kind=kind,
@@ -112,7 +118,7 @@ def _fetch(hub: HubClient, repo: HubRepo, names: list[str], folder: Path) -> Non
 
 def _read_head(hub: HubClient, repo: HubRepo, file: HubFile) -> bytes:
     """A safetensors file up to the end of its header, sometimes a little more. Raises ``SourceError``."""
-    # Most headers fit into 64 KiB; of a small file no more is guessed than will hardly matter.
+    # Nearly every header fits. What is read too much is the file's beginning, which is not fetched again.
     guess = min(file.size, max(8, min(_HEAD_GUESS_BYTES, file.size // 100)))
     head = hub.read_range(repo, file, 0, guess)
     length = int.from_bytes(head[:8], "little")

@@ -13,6 +13,7 @@ from typing import Any
 from engine.store.manifest import SourceFile, SourceKind, SourceRecord
 
 STARTER = "starter"
+LOCAL_OWNER = "local"
 LOADED_WHOLE = -1
 """The ``offset`` of a tensor whose place in its file only torch knows (pickles from before torch 1.6)."""
 _NAME_LIMIT = 96
@@ -100,6 +101,12 @@ def digest_revision(config: bytes, files: Iterable[SourceFile], *, with_times: b
         entry = [file.name, file.size, file.mtime_ns if with_times else 0, file.digest]
         digest.update(json.dumps(entry).encode())
     return digest.hexdigest()[:40]
+
+
+def is_from_hub(record: SourceRecord) -> bool:
+    """Whether a hub has these weights under this revision, so that they can be had again."""
+    is_named = record.owner != LOCAL_OWNER and re.fullmatch(r"[0-9a-f]{40}", record.revision) is not None
+    return is_named and record.kind is SourceKind.SAFETENSORS
 
 
 def is_same_source(old: SourceRecord, new: SourceRecord) -> bool:

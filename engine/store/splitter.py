@@ -15,7 +15,7 @@ import shutil
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from engine import __version__
 from engine.cancel import Cancelled, CancelToken
@@ -35,20 +35,9 @@ from engine.weights.direct_io import sync_folder
 
 if TYPE_CHECKING:
     from engine.store.split_plan import BlockPlan, SplitPlan
+    from engine.store.supply import FileSupply
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-class Supply(Protocol):
-    """Brings weight files of the source that are not here yet, while it is being cut."""
-
-    def want(self, names: Iterable[str]) -> None:
-        """Files in the order in which they will be waited for."""
-        ...
-
-    def wait_for(self, names: Iterable[str]) -> Iterator[Event]:
-        """Ends when these files are here. Raises ``EngineError`` where they cannot be had, ``Cancelled``."""
-        ...
 
 
 def split_source(
@@ -58,7 +47,7 @@ def split_source(
     delete_original: bool = False,
     cancel: CancelToken | None = None,
     floor_bytes: int = DEFAULT_FLOOR_BYTES,
-    supply: Supply | None = None,
+    supply: FileSupply | None = None,
 ) -> Iterator[Event]:
     """Cuts ``source`` into ``store``, goes on where an earlier run stopped, or finds it already there.
 
@@ -141,7 +130,7 @@ class _Split:
         delete_original: bool,
         cancel: CancelToken,
         floor_bytes: int,
-        supply: Supply | None,
+        supply: FileSupply | None,
     ) -> None:
         self._source = source
         self._store = store
@@ -297,7 +286,7 @@ class _Split:
             self._supply.want(file for name in disk.order for file in sorted(blocks[name].source_files))
         for name in disk.order:
             if self._supply is not None:
-                yield from self._supply.wait_for(blocks[name].source_files)
+                yield from self._supply.wait_for(blocks[name].source_files, room_bytes=blocks[name].layout.size)
             self._require_room(blocks[name].layout.size)
             meter.start("cutting", len(done) + 1, name)
             done[name] = yield from self._cut(blocks[name], plan, meter)

@@ -18,6 +18,7 @@ from engine.store.transfer import Transfer
 
 POLL_S = 0.1
 _PATIENCE_S = 0.5
+_ROOM_POLL_S = 0.5
 
 
 class FileSupply:
@@ -69,8 +70,8 @@ class FileSupply:
         with self._changed:
             self._order += [name for name in dict.fromkeys(names) if name in self._files and name not in self._order]
 
-    def wait_for(self, names: Iterable[str]) -> Iterator[Event]:
-        """Ends when these files are here. Raises what the fetching raised; ``Cancelled``."""
+    def wait_for(self, names: Iterable[str], *, room_bytes: int = 0) -> Iterator[Event]:
+        """Ends when these files are here and so much room beside them. Raises what the fetching did, ``Cancelled``."""
         wanted = [name for name in names if name in self._files]
         self.want(wanted)
         with self._changed:
@@ -81,10 +82,14 @@ class FileSupply:
             yield from self._transfer.due()
             with self._changed:
                 if all(name in self._arrived for name in wanted):
-                    return
+                    break
                 if self._failure is not None:
                     raise self._failure
                 self._changed.wait(POLL_S)
+            self._cancel.raise_if_cancelled()
+        while not self._fetcher.has_room(room_bytes):
+            yield from self._transfer.due()
+            self._cancel.wait(_ROOM_POLL_S)
             self._cancel.raise_if_cancelled()
 
     def due(self) -> list[Event]:

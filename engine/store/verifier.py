@@ -9,11 +9,12 @@ from __future__ import annotations
 import shutil
 import struct
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cancel import Cancelled, CancelToken
-from engine.errors import DamagedFile, EngineError
+from engine.errors import DamagedFile, EngineError, SourceError
 from engine.events import Event, Finished, Outcome, VerifyResult
 from engine.store.file_digest import digest_file, digest_small_file
 from engine.store.job_meter import JobMeter
@@ -21,10 +22,11 @@ from engine.store.manifest import BlockEntry, Manifest, read_manifest
 from engine.store.model_store import ModelStore, not_writable
 from engine.store.open_source import open_source
 from engine.store.progress_journal import ProgressJournal
-from engine.store.source import STARTER, Source, is_same_source
+from engine.store.source import STARTER, Source, is_from_hub, is_same_source
 from engine.weights.direct_io import sync_folder
 
 if TYPE_CHECKING:
+    from engine.store.hub_original import HubOriginal, Refetch
     from engine.store.split_plan import SplitPlan
 
 
@@ -37,12 +39,18 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
 
 
 def verify(
-    folder: Path, *, repair: bool = False, cancel: CancelToken | None = None, store: ModelStore | None = None
+    folder: Path,
+    *,
+    repair: bool = False,
+    cancel: CancelToken | None = None,
+    store: ModelStore | None = None,
+    original: HubOriginal | None = None,
 ) -> Iterator[Event]:
     """Reads every file of a split past the page cache and compares digests; with ``repair`` cuts damaged ones again.
 
     Ends with ``Finished`` and a ``VerifyResult``. Raises ``DamagedFile`` naming the files that are (still) damaged,
-    ``ModelBusy`` where another process works on the model.
+    ``ModelBusy`` where another process works on the model. Where the source is no longer here, ``original`` gets back
+    what a repair needs of it.
     """
     cancel = cancel or CancelToken()
     manifest = read_manifest(folder)
@@ -53,7 +61,7 @@ def verify(
         if checked.damaged and repair:
             store = store or ModelStore(models_folder=folder.parent)
             with store.lock(folder):
-                yield from _repair(checked)
+                yield from _repair(checked, original)
     except Cancelled:
         outcome = Outcome.CANCELLED
     left = tuple(name for name in checked.damaged if name not in checked.repaired)
@@ -111,11 +119,39 @@ class _Check:
             self.damaged.append(block.file)
 
 
-def _repair(checked: _Check) -> Iterator[Event]:
+def _repair(checked: _Check, original: HubOriginal | None) -> Iterator[Event]:
+    with ExitStack() as stack:
+        source, refetch = _find_or_refetch(checked, original, stack)
+        yield from _repair_from(checked, source, refetch)
+
+
+def _find_or_refetch(checked: _Check, original: HubOriginal | None, stack: ExitStack) -> tuple[Source, Refetch | None]:
+    """The source, and where its weights can be had if they are not here. Raises ``DamagedFile``, ``HubError``."""
+    try:
+        return _find_source(checked), None
+    except DamagedFile as error:
+        if original is None:
+            if is_from_hub(checked.manifest.source):
+                error.next_step = f"Fetch just what is needed: verify {checked.folder.name} --repair --from-hub"
+            raise
+    try:
+        refetch = stack.enter_context(original.open(checked.manifest.source))
+    except SourceError as error:
+        raise _damaged(checked.folder, tuple(checked.damaged), f"It cannot be repaired: {error.message}") from error
+    if not is_same_source(checked.manifest.source, refetch.source.record):
+        raise _damaged(checked.folder, tuple(checked.damaged), "It cannot be repaired: the hub has other weights now.")
+    return refetch.source, refetch
+
+
+def _repair_from(checked: _Check, source: Source, refetch: Refetch | None) -> Iterator[Event]:
     # transformers takes seconds to import, and checking alone does not need it.
     from engine.store.source_plan import plan_source
 
-    plan = plan_source(_find_source(checked), untied=frozenset(checked.manifest.untied))
+    plan = plan_source(source, untied=frozenset(checked.manifest.untied))
+    if refetch is not None:
+        needed = {name for block in plan.blocks if block.file in checked.damaged for name in block.source_files}
+        with refetch.bring(needed) as supply:
+            yield from supply.wait_for(needed)
     journal = ProgressJournal(checked.folder)
     try:
         journal.folder.mkdir(exist_ok=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -16,9 +17,11 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.answers import AnswerQueue
+from app.conversations.records import AnswerState
+from app.conversations.store import ConversationStore
 from app.engine_host import DEATHS_ALLOWED, EngineHost, EngineState
 from engine.api import LoadOptions, Message, SamplingOptions
-from engine.errors import EngineDied, EngineError, EngineFault, ModelBusy, NotLoaded
+from engine.errors import EngineDied, EngineError, EngineFault, EngineRestarted, ModelBusy, NotLoaded
 from engine.events import Event, Finished, GenerationResult, LayerProgress, Loaded, Outcome, SplitResult, TokenArrived
 from tests.helpers.checkpoints import make_checkpoint
 from tests.helpers.fake_answer_store import FakeAnswerStore
@@ -298,6 +301,38 @@ def test_killed_in_the_middle_of_a_token_the_answer_goes_on_from_its_last_token(
     assert 0 < desk.heard.tokens(resumed)[0].index < 40
 
 
+def test_an_answer_goes_on_in_the_next_run_of_the_program(qtbot: QtBot, desk: Desk, tmp_path: Path) -> None:
+    desk.load(qtbot)
+    options = SamplingOptions(greedy=True, max_new_tokens=40)
+    whole = desk.host.ask("answer", QUESTION, options)
+    desk.ended(qtbot, whole)
+    store = ConversationStore(tmp_path / "conversations.sqlite3")
+    chat = store.add_conversation(model=str(desk.split), sampling=options)
+    question = store.add_message(chat.id, "user", QUESTION[0].text, parent_id=None)
+    message = store.add_message(chat.id, "assistant", parent_id=question.id, state=AnswerState.WAITING)
+
+    first = AnswerQueue(desk.host, store, models_folder=Path, load_options=lambda model: STREAMED)
+    with qtbot.waitSignals([first.answer_text] * 5, timeout=WAIT_MS):
+        assert first.resume_unfinished() == 1
+    running = max(desk.heard.events)
+    first.close()
+    desk.host.cancel(running)
+    desk.ended(qtbot, running)
+    left = store.unfinished_answer(message.id)
+    assert left is not None
+    assert 0 < len(left.token_ids) < 40
+
+    second = AnswerQueue(desk.host, store, models_folder=Path, load_options=lambda model: STREAMED)
+    with qtbot.waitSignal(second.answer_finished, timeout=WAIT_MS):
+        assert second.resume_unfinished() == 1
+    second.close()
+    stored = store.message(message.id)
+    assert stored is not None
+    assert stored.state is AnswerState.DONE
+    assert stored.text == desk.heard.answer(whole).text
+    store.close()
+
+
 @posix_only
 def test_a_dead_engine_is_reported_with_its_last_words_and_started_again(qtbot: QtBot, own_host: EngineHost) -> None:
     desk = Desk(own_host, Path())
@@ -344,7 +379,7 @@ def test_a_restart_cuts_off_what_runs_and_may_move_the_models(qtbot: QtBot, own_
     survey = own_host.ask("probe")
     own_host.restart(models_folder=split.parent)
     desk.ended(qtbot, survey)
-    assert isinstance(desk.heard.failures[survey], EngineDied)
+    assert isinstance(desk.heard.failures[survey], EngineRestarted)
     models = own_host.ask("list_models")
     desk.ended(qtbot, models)
     assert desk.heard.deaths == []
@@ -358,6 +393,13 @@ def test_nothing_waits_for_the_child_to_start(qtbot: QtBot, own_host: EngineHost
     number = own_host.ask("list_models")
     own_host.cancel(number)
     assert time.monotonic() - started < 0.2
+
+
+def test_what_cannot_be_sent_raises_where_it_is_asked(qtbot: QtBot, desk: Desk) -> None:
+    with pytest.raises((AttributeError, TypeError, pickle.PicklingError)):
+        desk.host.ask("plan", lambda: None)
+    models = desk.host.ask("list_models")
+    desk.ended(qtbot, models)
 
 
 def test_a_request_is_cancelled_before_there_is_a_child(qtbot: QtBot, own_host: EngineHost) -> None:

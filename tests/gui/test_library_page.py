@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -197,7 +198,9 @@ def test_jobs_at_work_are_at_the_top_with_their_buttons(
     qtbot.waitUntil(lambda: not services.jobs.jobs()[0].is_stopping)
     assert services.jobs.jobs()[0].state is JobState.PAUSED
     services.jobs.remove(job_id)
-    assert pause.parentWidget().isHidden()
+    row = pause.parentWidget()
+    assert row is not None
+    assert row.isHidden()
 
 
 def test_while_a_job_works_on_a_model_it_is_neither_removed_nor_verified(
@@ -231,3 +234,19 @@ def test_an_empty_library_leads_to_the_wizard(qtbot: QtBot, engine: FakeEngineHo
     with qtbot.waitSignal(page.navigate) as navigated:
         page.empty.button.click()
     assert navigated.args == ["wizard"]
+
+
+def test_a_downloaded_model_is_finished_and_removed_as_one(
+    qtbot: QtBot, page: LibraryPage, engine: FakeEngineHost, services: Services
+) -> None:
+    engine.reply_nothing("download")
+    fetched = replace(HALF, source=str(services.paths.downloads_dir / "lab--half-done@12345678"))
+    engine.reply("list_models", [fetched])
+    page.open()
+    qtbot.waitUntil(lambda: len(page.rows) == 1)
+    choose(row_of(page, fetched), "Remove…")
+    said = " ".join(label.text() for label in page.findChildren(QuestionDialog)[-1].findChildren(QLabel))
+    assert "downloaded again" in said
+    answer_question(qtbot, page, lambda question: question.no)
+    row_of(page, fetched).main.click()
+    assert engine.asked("download")[0].args[0] == "lab/half-done"

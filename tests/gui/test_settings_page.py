@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -57,7 +58,7 @@ def page(services: Services, qtbot: QtBot) -> SettingsPage:
     return page
 
 
-def control(page: SettingsPage, kind: type[QWidget], name: str):
+def control(page: SettingsPage, kind: type[QWidget], name: str) -> Any:
     return next(each for each in page.findChildren(kind) if each.accessibleName() == name)
 
 
@@ -205,5 +206,7 @@ def test_every_control_has_a_name_and_can_be_reached_with_the_tab_key(page: Sett
     current: QWidget = page.search
     for _ in range(300):
         reached.add(current)
-        current = current.nextInFocusChain()
+        following = current.nextInFocusChain()
+        assert following is not None
+        current = following
     assert {each for each in controls if each.focusPolicy() & Qt.FocusPolicy.TabFocus} <= reached

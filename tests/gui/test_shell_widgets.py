@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
@@ -82,6 +82,12 @@ def test_an_icon_follows_the_theme(theme: Theme) -> None:
     assert darkest() < 60
     theme.choose(ThemeChoice.DARK)
     assert darkest() > 200
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.5, 2.0])
+def test_an_icon_is_drawn_in_the_pixels_of_the_screen(theme: Theme, ratio: float) -> None:
+    picture = icon("check").pixmap(QSize(20, 20), ratio)
+    assert (picture.width(), picture.devicePixelRatio()) == (round(20 * ratio), ratio)
 
 
 def test_an_icon_that_does_not_exist_is_noticed_at_once() -> None:
@@ -222,5 +228,5 @@ def test_a_decorative_icon_is_drawn_anew_in_another_theme(theme: Theme, qtbot: Q
     picture = next(each for each in state.findChildren(QLabel) if not each.pixmap().isNull())
     before = picture.pixmap().toImage()
     theme.choose(ThemeChoice.DARK)
-    QApplication.sendPostedEvents(None, QEvent.Type.PaletteChange)
+    QApplication.processEvents()
     assert picture.pixmap().toImage() != before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from PySide6.QtCore import Qt
@@ -45,7 +45,7 @@ def page(window: MainWindow, name: PageName) -> StandInPage:
 
 
 def press(qtbot: QtBot, window: MainWindow, keys: str) -> None:
-    combination = QKeySequence(keys)[0]
+    combination = cast(Any, QKeySequence(keys))[0]
     qtbot.keyClick(window, combination.key(), combination.keyboardModifiers())
 
 

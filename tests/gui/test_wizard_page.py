@@ -8,18 +8,19 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.job_records import JobState
+from app.job_records import JobKind, JobState
 from app.services import Services
 from app.settings import HELD_JOBS, SETUP_FINISHED
-from app.widgets.notice_bar import NoticeKind
+from app.widgets.notice_bar import NoticeBar, NoticeKind
 from app.wizard.flow import Step
 from app.wizard.found_models import FoundModel
+from app.wizard.offers import Action
 from app.wizard.page import WizardPage
-from engine.api import MachineReport, ModelInfo, ModelPlan
-from engine.errors import DiskFull, EngineError, UnsupportedModel
+from engine.api import HubModel, MachineReport, ModelInfo, ModelPlan
+from engine.errors import AccessRefused, DiskFull, EngineError, HubUnreachable, UnsupportedModel
 from engine.events import Finished, JobProgress, Outcome, SplitResult
 from tests.helpers.fake_engine import FakeEngineHost
 from tests.helpers.page_services import close_page_services, page_services
@@ -112,7 +113,7 @@ def click(qtbot: QtBot, button: QPushButton) -> None:
 def to_cost(qtbot: QtBot, page: WizardPage) -> None:
     click(qtbot, page.welcome.forward)
     click(qtbot, page.machine.forward)
-    click(qtbot, page.choice.forward)
+    click(qtbot, page.choice.starter if page.choice.starter.isVisible() else page.choice.forward)
     qtbot.waitUntil(page.cost.forward.isEnabled)
 
 
@@ -244,8 +245,8 @@ def test_deleting_the_original_is_offered_with_the_change_in_figures(
     engine.reply_nothing("split")
     page = open_page()
     page.choice.choose_path(tmp_path / "Qwen3-14B")
-    qtbot.waitUntil(page.cost.delete.isVisible)
-    page.cost.delete.click()
+    qtbot.waitUntil(page.cost.box.isVisible)
+    page.cost.box.click()
     assert page.state.delete_original
     click(qtbot, page.cost.forward)
     assert engine.asked("split")[0].kwargs["delete_original"] is True
@@ -259,12 +260,12 @@ def test_too_little_room_says_need_and_have_and_offers_the_deletion_that_helps(
     engine.reply("plan", lambda request: less if request.kwargs["delete_original"] else large)
     page = open_page()
     page.choice.choose_path(tmp_path / "Qwen3-14B")
-    qtbot.waitUntil(page.cost.delete.isVisible)
+    qtbot.waitUntil(page.cost.box.isVisible)
     assert "30.0 GB" in page.cost.notice.message()
     assert "12.0 GB" in page.cost.notice.message()
     assert not page.cost.forward.isEnabled()
     page.cost.notice.action_chosen.emit()
-    assert page.cost.delete.isChecked()
+    assert page.cost.box.isChecked()
     assert page.cost.forward.isEnabled()
     assert page.cost.notice.isHidden()
 
@@ -330,13 +331,17 @@ def test_somebody_who_is_set_up_begins_with_the_choice(services: Services, open_
     assert open_page().state.step is Step.CHOICE
 
 
-def test_no_row_offers_a_download_the_engine_does_not_have(open_page: Callable[[], WizardPage]) -> None:
+def test_no_row_offers_a_download_the_engine_does_not_have(
+    open_page: Callable[[], WizardPage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeEngineHost, "methods", frozenset({"plan", "split"}))
     page = open_page()
     for row in page.choice.rows:
         row.open()
     texts = [button.text() for button in page.choice.findChildren(QPushButton)]
     assert not [text for text in texts if "ownload" in text]
     assert "Choose its folder…" in texts
+    assert page.choice.ask_hub.isHidden()
 
 
 def test_a_row_opens_from_the_keyboard(qtbot: QtBot, open_page: Callable[[], WizardPage]) -> None:
@@ -369,4 +374,118 @@ def test_every_button_has_a_name(open_page: Callable[[], WizardPage]) -> None:
     for row in page.choice.rows:
         row.open()
     page.cost.notice.show_notice(NoticeKind.INFO, "A notice.", action="An action")
-    assert not [button.text() for button in page.findChildren(QPushButton) if button.text() and not button.accessibleName()]
+    assert not [
+        button.text() for button in page.findChildren(QPushButton) if button.text() and not button.accessibleName()
+    ]
+
+
+HIT = HubModel(
+    repo="lab/large-one",
+    downloads=10,
+    likes=1,
+    is_gated=False,
+    nbytes=16 * GB,
+    parameters=8 * GB,
+    library="transformers",
+    task="text-generation",
+    tags=(),
+    last_modified=None,
+    page="https://huggingface.co/lab/large-one",
+    reason="",
+)
+
+
+def test_the_recommended_download_says_what_is_fetched_and_becomes_a_job(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services, open_page: Callable[[], WizardPage]
+) -> None:
+    kept = replace(PLAN, disk_after_bytes=33 * GB, disk_peak_bytes=33 * GB, download_bytes=16 * GB)
+    usual = replace(PLAN, disk_after_bytes=17 * GB, disk_peak_bytes=20 * GB, download_bytes=16 * GB)
+    engine.reply("plan_download", lambda request: kept if request.kwargs["keep_download"] else usual)
+    engine.reply_nothing("download")
+    page = open_page()
+    click(qtbot, page.welcome.forward)
+    qtbot.waitUntil(page.machine.meaning.isVisible)
+    click(qtbot, page.machine.forward)
+    click(qtbot, page.choice.forward)
+    qtbot.waitUntil(page.cost.box.isVisible)
+    assert page.cost.box.text() == "Keep the downloaded files as well"
+    assert any(label.text() == "16.0 GB" for label in page.cost.findChildren(QLabel))
+    click(qtbot, page.cost.forward)
+    assert engine.asked("download")[0].args[0] == "Qwen/Qwen3-8B"
+    assert services.jobs.jobs()[0].kind is JobKind.DOWNLOAD
+
+
+def test_the_hub_is_searched_only_when_asked(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("search_models", [HIT, replace(HIT, repo="lab/gguf-only", reason="It has only GGUF files.")])
+    page = open_page()
+    page.choice.search.setText("large one")
+    assert not engine.asked("search_models")
+    page.choice.ask_hub.click()
+    qtbot.waitUntil(lambda: any(row.offer.title == "lab/large-one" for row in page.choice.rows))
+    refused = page.choice.rows[-1]
+    assert refused.offer.action is Action.LATER
+    assert "It has only GGUF files." in " ".join(label.text() for label in refused.findChildren(QLabel))
+
+
+def test_a_hub_that_cannot_be_reached_is_said(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("search_models", HubUnreachable("There is no connection to huggingface.co.", "Check the network."))
+    page = open_page()
+    click(qtbot, page.welcome.forward)
+    click(qtbot, page.machine.forward)
+    page.choice.search.setText("qwen")
+    page.choice.ask_hub.click()
+    qtbot.waitUntil(lambda: any("no connection" in bar.message() for bar in page.choice.findChildren(NoticeBar)))
+
+
+def test_a_gated_model_asks_for_its_licence_and_a_token_before_anything_is_fetched(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services, open_page: Callable[[], WizardPage]
+) -> None:
+    refusal = AccessRefused(
+        "Llama 3.1 8B asks for permission.", "Accept its licence.", page="https://huggingface.co/x", needs_token=True
+    )
+    engine.reply("plan_download", refusal)
+    page = open_page()
+    click(qtbot, page.welcome.forward)
+    click(qtbot, page.machine.forward)
+    gated = next(row for row in page.choice.rows if row.offer.is_gated)
+    gated.chosen.emit()
+    qtbot.waitUntil(page.cost.access.isVisible)
+    assert not engine.asked("download")
+    engine.reply("plan_download", PLAN)
+    page.cost.access.token.setText(" hf_secret ")
+    click(qtbot, page.cost.access.use)
+    qtbot.waitUntil(page.cost.forward.isEnabled)
+    assert services.secrets.token() == "hf_secret"
+    assert page.cost.access.token.text() == ""
+    assert engine.asked("plan_download")[-1].args[1].token == "hf_secret"
+    assert not page.cost.access.isVisible()
+
+
+def test_download_and_cutting_advance_side_by_side(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("plan_download", PLAN)
+    engine.reply_nothing("download")
+    page = open_page()
+    page.choice.chosen.emit("Qwen/Qwen3-4B", "Qwen3 4B", True)
+    qtbot.waitUntil(page.cost.forward.isEnabled)
+    click(qtbot, page.cost.forward)
+    request_id = engine.asked("download")[0].request_id
+    engine.send(request_id, JobProgress("downloading", 2, 3, "model-2.safetensors", 3 * GB, 8 * GB, 0.1 * GB, 50.0))
+    engine.send(request_id, PROGRESS)
+    said = [" ".join(label.text() for label in stage.findChildren(QLabel)) for stage in stages(page)]
+    assert "file 2 of 3" in said[0]
+    assert "3.00 GB of 8.00 GB" in said[0]
+    assert "block 3 of 32" in said[1]
+    engine.send(request_id, JobProgress("waiting", 2, 3, "model-2.safetensors", 3 * GB, 8 * GB, 0.0, None))
+    said = [" ".join(label.text() for label in stage.findChildren(QLabel)) for stage in stages(page)]
+    assert "Waiting for the hub" in said[0]
+    assert "0 B/s" in said[0]
+
+
+def stages(page: WizardPage) -> list[QWidget]:
+    return [page.progress.download, page.progress.cutting]

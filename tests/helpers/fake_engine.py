@@ -17,7 +17,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer
 
 from app.engine_host import EngineHost, EngineState
-from engine.errors import EngineDied, EngineError
+from engine.errors import EngineDied, EngineError, EngineRestarted
 from engine.events import (
     BytesMoved,
     Event,
@@ -123,7 +123,7 @@ class FakeEngineHost(EngineHost):
 
     def restart(self, *, models_folder: Path | None = None) -> None:
         for request_id in list(self._open):
-            self.fail(request_id, EngineDied("The engine was restarted."))
+            self.fail(request_id, EngineRestarted("The engine was restarted."))
         self.start()
 
     def shutdown(self) -> None:

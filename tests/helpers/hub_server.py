@@ -67,9 +67,9 @@ class Fault:
     least: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Seen:
-    """One request. ``server`` is "hub" or "storage"; ``sent`` the bytes of its body that were sent."""
+    """One request. ``server`` is "hub" or "storage"; ``sent`` the bytes of its body that were handed to the network."""
 
     server: str
     method: str
@@ -77,7 +77,7 @@ class Seen:
     range: str | None
     token: str | None
     user_agent: str
-    sent: int
+    sent: int = 0
 
 
 class HubServer:
@@ -185,32 +185,27 @@ class _Handler(BaseHTTPRequestHandler):
         path: str | None = None,
         fault: Fault | None = None,
     ) -> None:
-        """Sends a body and records the request when it ends, also where it ends early."""
-        sent = 0
-        try:
-            self.send_response(status)
-            for key, value in (headers or {}).items():
-                self.send_header(key, value)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            if self.command == "GET":
-                for piece in _pieces(data, fault, self.hub):
-                    self.wfile.write(piece)
-                    sent += len(piece)
-            if sent < len(data):
-                self.close_connection = True
-        finally:
-            self.hub.record(
-                Seen(
-                    server=self.name,
-                    method=self.command,
-                    path=path or self.path,
-                    range=self.headers.get("Range"),
-                    token=self.token,
-                    user_agent=self.headers.get("User-Agent", ""),
-                    sent=sent,
-                )
-            )
+        """Sends a body. The request is recorded before, and counted while it goes: a client may be faster than we."""
+        seen = Seen(
+            server=self.name,
+            method=self.command,
+            path=path or self.path,
+            range=self.headers.get("Range"),
+            token=self.token,
+            user_agent=self.headers.get("User-Agent", ""),
+        )
+        self.hub.record(seen)
+        self.send_response(status)
+        for key, value in (headers or {}).items():
+            self.send_header(key, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command == "GET":
+            for piece in _pieces(data, fault, self.hub):
+                seen.sent += len(piece)
+                self.wfile.write(piece)
+        if seen.sent < len(data):
+            self.close_connection = True
 
     def refuse(self, status: int, code: str = "", message: str = "", headers: Mapping[str, str] | None = None) -> None:
         found = {"X-Error-Code": code, "X-Error-Message": message, **(headers or {})}

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject
 from app.conversations.store import ConversationStore
 from app.jobs import JobBoard
 from app.paths import Paths
+from app.secrets import Keyring, KeyringUnavailable, Secrets
 from app.services import Services
 from app.settings import Settings
 from app.theme import Theme
@@ -17,7 +18,7 @@ from tests.helpers.fake_engine import FakeEngineHost
 
 
 def page_services(folder: Path, engine: FakeEngineHost, parent: QObject | None = None) -> Services:
-    """No secrets and no queue of answers. The job board is started; close it with ``close_page_services``."""
+    """A token lives for the session only, and there is no queue of answers. The board of jobs is started."""
     paths = Paths(folder)
     paths.create()
     jobs = JobBoard(engine, paths.jobs_file, models_folder=lambda: paths.models_dir, parent=parent)
@@ -25,7 +26,7 @@ def page_services(folder: Path, engine: FakeEngineHost, parent: QObject | None =
     return Services(
         paths=paths,
         settings=Settings(paths.settings_file),
-        secrets=cast(Any, None),
+        secrets=Secrets(_no_keyring, parent),
         theme=Theme(parent),
         engine=engine,
         conversations=ConversationStore(paths.conversations_file),
@@ -37,4 +38,9 @@ def page_services(folder: Path, engine: FakeEngineHost, parent: QObject | None =
 def close_page_services(services: Services) -> None:
     services.jobs.close()
     services.conversations.close()
+    services.secrets.close()
     services.settings.flush()
+
+
+def _no_keyring() -> Keyring:
+    raise KeyringUnavailable("a test has none")

@@ -276,6 +276,17 @@ def test_an_answer_that_kills_the_engine_twice_at_the_same_token_has_failed(
     assert isinstance(told.failures[11], EngineDied)
 
 
+def test_restarts_that_were_wished_for_never_fail_an_answer(
+    qtbot: QtBot, host: FakeEngineHost, answers: AnswerQueue, told: Told
+) -> None:
+    ask(answers, 11)
+    for restarts in (1, 2, 3):
+        qtbot.waitUntil(lambda restarts=restarts: len(host.asked("answer")) == restarts)
+        host.restart()
+    qtbot.waitUntil(lambda: len(host.asked("answer")) == 4)
+    assert told.failures == {}
+
+
 def test_an_answer_that_gets_on_between_two_deaths_goes_on(
     qtbot: QtBot, host: FakeEngineHost, answers: AnswerQueue, told: Told
 ) -> None:

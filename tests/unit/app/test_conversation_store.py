@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,16 @@ def test_the_prompt_leaves_out_old_thinking_empty_answers_and_what_precedes_the_
         Message("assistant", "Seen"),
         Message("user", "New"),
     )
+
+
+def test_the_pace_of_a_model_is_that_of_its_latest_real_answer(store: ConversationStore) -> None:
+    chat = store.add_conversation()
+    for tokens, pace in ((50, 1.5), (2, 9.0)):
+        answer = store.add_message(chat.id, "assistant", parent_id=None, model="tiny", state=AnswerState.WAITING)
+        result = replace(generation_result("x"), token_ids=tuple(range(tokens)), s_per_token=pace)
+        store.finish_answer(answer.id, result)
+    assert store.measured_s_per_token("tiny") == 1.5
+    assert store.measured_s_per_token("other") is None
 
 
 def test_drafts_are_kept_with_their_files(store: ConversationStore) -> None:

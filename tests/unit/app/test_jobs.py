@@ -10,7 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.job_records import Job, JobState, read_jobs
 from app.jobs import JobBoard
-from engine.errors import DamagedFile, DiskFull, SourceError
+from engine.api import HubAccess
+from engine.errors import AccessRefused, DamagedFile, DiskFull, HubBusy, HubUnreachable, SourceError
 from engine.events import Finished, JobProgress, Notice, Outcome, SplitResult, VerifyResult
 from tests.helpers.fake_engine import FakeEngineHost
 
@@ -33,13 +34,24 @@ def free() -> dict[str, int]:
 
 
 @pytest.fixture
-def make_board(host: FakeEngineHost, tmp_path: Path, free: dict[str, int]) -> Iterator[MakeBoard]:
+def clock() -> list[float]:
+    return [1000.0]
+
+
+@pytest.fixture
+def make_board(host: FakeEngineHost, tmp_path: Path, free: dict[str, int], clock: list[float]) -> Iterator[MakeBoard]:
     boards: list[JobBoard] = []
 
     def make() -> JobBoard:
         boards.append(
             JobBoard(
-                host, tmp_path / "jobs.json", models_folder=lambda: tmp_path, free_bytes=lambda folder: free["bytes"]
+                host,
+                tmp_path / "jobs.json",
+                models_folder=lambda: tmp_path,
+                hub_access=lambda: HubAccess(token="secret"),
+                floor_bytes=lambda: 7,
+                free_bytes=lambda folder: free["bytes"],
+                now=lambda: clock[0],
             )
         )
         return boards[-1]
@@ -171,7 +183,7 @@ def test_what_was_repaired_is_no_damage(host: FakeEngineHost, board: JobBoard) -
 
 
 def test_a_full_drive_pauses_until_there_is_room(
-    qtbot: QtBot, host: FakeEngineHost, board: JobBoard, free: dict[str, int], monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, host: FakeEngineHost, board: JobBoard, free: dict[str, int]
 ) -> None:
     job_id = board.add_split("one")
     host.fail(host.waiting[0].request_id, DiskFull("needs 9 GB, 1 GB free", need=9000, have=1000))
@@ -179,10 +191,10 @@ def test_a_full_drive_pauses_until_there_is_room(
     assert job.state is JobState.PAUSED
     assert job.waits_for_bytes == 9000
     assert job.error is not None
-    board._resume_where_there_is_room()
+    board._resume_waiting()
     assert get(board, job_id).state is JobState.PAUSED
     free["bytes"] = 9000
-    board._resume_where_there_is_room()
+    board._resume_waiting()
     assert get(board, job_id).state is JobState.RUNNING
     assert get(board, job_id).error is None
 
@@ -194,7 +206,57 @@ def test_a_job_paused_by_the_user_is_not_resumed_by_room(
     host.fail(host.waiting[0].request_id, DiskFull("full", need=9000, have=1000))
     board.pause(job_id)
     free["bytes"] = 10_000
-    board._resume_where_there_is_room()
+    board._resume_waiting()
+    assert get(board, job_id).state is JobState.PAUSED
+
+
+def test_a_download_is_asked_with_what_holds_now(host: FakeEngineHost, board: JobBoard, tmp_path: Path) -> None:
+    board.add_download("acme/tiny@main", keeps_download=True, target=tmp_path)
+    (asked,) = host.asked("download")
+    assert asked.args == ("acme/tiny@main", HubAccess(token="secret"))
+    assert asked.kwargs == {"target": tmp_path, "keep_download": True, "floor_bytes": 7}
+
+
+def test_the_token_is_not_kept(host: FakeEngineHost, board: JobBoard, tmp_path: Path) -> None:
+    job_id = board.add_download("acme/tiny")
+    host.fail(host.waiting[0].request_id, AccessRefused("gated", page="https://hub/acme/tiny", needs_token=True))
+    error = get(board, job_id).error
+    assert error is not None
+    assert (error.page, error.needs_token) == ("https://hub/acme/tiny", True)
+    board.close()
+    assert "secret" not in (tmp_path / "jobs.json").read_text()
+
+
+def test_without_a_network_a_download_is_tried_again_later_and_later(
+    host: FakeEngineHost, board: JobBoard, clock: list[float]
+) -> None:
+    job_id = board.add_download("acme/tiny")
+    waits: list[float] = []
+    for _ in range(7):
+        host.fail(host.waiting[0].request_id, HubUnreachable("no connection"))
+        job = get(board, job_id)
+        assert job.state is JobState.PAUSED
+        assert job.waits_until is not None
+        waits.append(job.waits_until - clock[0])
+        board._resume_waiting()
+        assert get(board, job_id).state is JobState.PAUSED
+        clock[0] = job.waits_until
+        board._resume_waiting()
+        assert get(board, job_id).state is JobState.RUNNING
+    assert waits == [60.0, 120.0, 300.0, 900.0, 1800.0, 1800.0, 1800.0]
+    host.send(host.waiting[0].request_id, progress())
+    host.fail(host.waiting[0].request_id, HubBusy("busy", retry_after_s=90.0))
+    assert get(board, job_id).waits_until == clock[0] + 90.0
+
+
+def test_a_download_that_waits_for_the_network_can_be_paused_for_good(
+    host: FakeEngineHost, board: JobBoard, clock: list[float]
+) -> None:
+    job_id = board.add_download("acme/tiny")
+    host.fail(host.waiting[0].request_id, HubUnreachable("no connection"))
+    board.pause(job_id)
+    clock[0] += 1e6
+    board._resume_waiting()
     assert get(board, job_id).state is JobState.PAUSED
 
 

@@ -80,11 +80,12 @@ def test_a_name_that_no_server_knows_is_recognised() -> None:
 
 
 def test_a_silent_server_is_given_up_on() -> None:
-    with HubServer({"acme/tiny": FakeRepo({})}) as server:
-        server.faults = [Fault("api", stall_after=0)]
+    with HubServer({"acme/tiny": FakeRepo({"config.json": b"{}"})}) as server:
+        server.faults = [Fault("config.json", stall_after=0)]
         hub = HubClient(HubAccess(endpoint=server.endpoint), patience=ONCE, timeout_s=0.2)
+        repo = hub.repository("acme/tiny")
         with pytest.raises(HubUnreachable, match="does not answer"):
-            hub.repository("acme/tiny")
+            hub.read_small(repo, repo.file("config.json"))
 
 
 def test_a_proxy_that_is_not_there_is_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from engine.cancel import CancelToken
 from engine.errors import EngineFault, ModelBusy, ModelNotFound
 from engine.events import Event, Finished, Notice, Outcome
 from engine.outbox import Outbox
-from engine.worker import Calls
+from engine.worker import Calls, _pickled
 from engine.worker_messages import Failed, FromWorker, Occurred, Request, Result
 
 DONE = Finished(Outcome.DONE)
@@ -187,3 +188,10 @@ def test_closing_cancels_everything(desk: Desk) -> None:
     assert desk.calls.close(10)
     assert desk.ending(1) == Occurred(1, Finished(Outcome.CANCELLED))
     assert desk.ending(2) == Occurred(2, Finished(Outcome.CANCELLED))
+
+
+def test_a_reply_that_cannot_be_sent_is_a_fault_of_its_own_call() -> None:
+    message = pickle.loads(_pickled(Result(7, threading.Lock())))
+    assert isinstance(message, Failed)
+    assert message.request_id == 7
+    assert isinstance(message.error, EngineFault)

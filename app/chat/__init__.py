@@ -1,0 +1,1 @@
+"""The page where one chats: transcript, composer, model picker, options, and the sidebar's list of chats."""

@@ -1,0 +1,28 @@
+"""What may be said when the program is started."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.paths import default_data_dir
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    data_dir: Path
+    is_safe_mode: bool = False
+    has_watchdog: bool = False
+
+
+def parse_options(argv: Sequence[str] | None = None) -> Options:
+    """From the command line. Raises ``SystemExit`` for ``--help`` and for what is not an option."""
+    parser = argparse.ArgumentParser(prog="strata", description="Chat with models bigger than your memory.")
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where everything is kept (or STRATA_DATA_DIR)")
+    parser.add_argument("--safe-mode", action="store_true", help="default settings, and the engine is not started")
+    parser.add_argument("--watchdog", action="store_true", help="log whenever the window was blocked over 100 ms")
+    given = parser.parse_args(argv)
+    data_dir: Path = given.data_dir.expanduser().absolute() if given.data_dir else default_data_dir()
+    return Options(data_dir, given.safe_mode, given.watchdog)

@@ -1,0 +1,1 @@
+"""The settings page, made from the declarations in ``app.settings``."""

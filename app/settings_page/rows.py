@@ -1,0 +1,47 @@
+"""A setting as a row: what it is and why on the left, its control on the right, what went wrong below."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from app.theme import tokens
+from app.widgets.labels import label, line, paragraph
+
+
+class SettingRow(QWidget):
+    """``matches`` answers the search. ``control`` may be any widget; what it needs to say goes through ``say``."""
+
+    def __init__(
+        self, title: str, text: str, control: QWidget, *, keywords: str = "", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        look = tokens()
+        self._searched = f"{title} {text} {keywords}".casefold()
+        self._is_useful = True
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, look.s + look.xs)
+        grid.setHorizontalSpacing(look.l)
+        grid.setVerticalSpacing(look.xs)
+        grid.setColumnStretch(0, 1)
+        grid.addWidget(line(), 0, 0, 1, 2)
+        grid.setRowMinimumHeight(1, look.xs)
+        grid.addWidget(label(title), 2, 0, Qt.AlignmentFlag.AlignVCenter)
+        if text:
+            grid.addWidget(paragraph(text, "small"), 3, 0)
+        grid.addWidget(control, 2, 1, 2 if text else 1, 1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._note = paragraph("", "danger")
+        self._note.hide()
+        grid.addWidget(self._note, 4, 0, 1, 2)
+
+    def say(self, text: str) -> None:
+        """Below the row; nothing takes it away again."""
+        self._note.setText(text)
+        self._note.setVisible(bool(text))
+
+    def set_useful(self, is_useful: bool) -> None:
+        """A row without a use is not shown, searched or not."""
+        self._is_useful = is_useful
+
+    def matches(self, words: str) -> bool:
+        return self._is_useful and all(word in self._searched for word in words.casefold().split())

@@ -1,0 +1,190 @@
+"""This computer in words: graphics, processor, memory, drive with its measured speed, and what follows from that."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+
+from app.theme import tokens
+from app.verdicts import duration_text, reads_text
+from app.widgets.buttons import button
+from app.widgets.labels import IconLabel, label, line, paragraph
+from app.widgets.notice_bar import NoticeBar, NoticeKind
+from app.wizard.step_view import StepView
+from engine.api import MachineReport
+from engine.errors import EngineError
+from engine.quantities import format_size
+
+
+class MachineStep(StepView):
+    """``measuring_asked``: measure, for the first time or again."""
+
+    measuring_asked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("", "", parent=parent)
+        self.heading.setText(self.tr("This computer"))
+        self.text.setText(self.tr("Every time that Strata names is the time it takes here: measured, not looked up."))
+        self.notice = NoticeBar()
+        self.notice.action_chosen.connect(self.measuring_asked)
+        self.column.addWidget(self.notice)
+        self._wait = _Waiting(self.tr("Measuring the drive and the processor. This takes a few seconds."))
+        self.column.addWidget(self._wait)
+        self._facts = QFrame()
+        self._facts.setProperty("role", "card")
+        self._rows = QVBoxLayout(self._facts)
+        self._rows.setContentsMargins(tokens().l, tokens().s, tokens().l, tokens().s)
+        self._rows.setSpacing(0)
+        self.column.addWidget(self._facts)
+        self.meaning = paragraph("")
+        self.column.addWidget(self.meaning)
+        self.again = button(self.tr("Measure again"), "quiet", icon_name="refresh")
+        self.again.clicked.connect(self.measuring_asked)
+        self.foot.insertWidget(2, self.again)
+        self.column.addStretch(1)
+        self.show_waiting()
+
+    def show_waiting(self) -> None:
+        """Continuing is possible meanwhile: the choice shows times as soon as they are known."""
+        self._show(is_waiting=True)
+        self.notice.clear()
+
+    def show_machine(self, machine: MachineReport) -> None:
+        self._show(is_waiting=False)
+        self.notice.clear()
+        _empty(self._rows)
+        for index, (icon_name, title, text) in enumerate(machine_facts(machine)):
+            if index:
+                self._rows.addWidget(line())
+            self._rows.addWidget(_Fact(icon_name, title, text))
+        self.meaning.setText(meaning_text(machine))
+
+    def show_failure(self, error: EngineError) -> None:
+        self._show(is_waiting=False)
+        self._facts.hide()
+        self.meaning.hide()
+        self.notice.show_notice(
+            NoticeKind.WARNING,
+            error.message,
+            error.next_step,
+            action=self.tr("Measure again"),
+            detail=error.detail,
+            can_dismiss=False,
+        )
+
+    def _show(self, *, is_waiting: bool) -> None:
+        self._wait.setVisible(is_waiting)
+        self._facts.setVisible(not is_waiting)
+        self.meaning.setVisible(not is_waiting)
+        self.again.setEnabled(not is_waiting)
+
+
+def machine_facts(machine: MachineReport) -> list[tuple[str, str, str]]:
+    """Icon, title and text of each part, in words."""
+    facts = [
+        (
+            "gpu",
+            device.name,
+            QCoreApplication.translate("Machine", "Graphics card with {total} of memory, {free} free").format(
+                total=format_size(device.total_bytes), free=format_size(device.free_bytes)
+            ),
+        )
+        for device in machine.devices
+    ]
+    if not facts:
+        facts.append(
+            (
+                "gpu",
+                QCoreApplication.translate("Machine", "No graphics card that can compute"),
+                QCoreApplication.translate("Machine", "Models run on the processor."),
+            )
+        )
+    facts.append(
+        (
+            "processor",
+            machine.processor,
+            _cores_text(machine.cores)
+            + " · "
+            + QCoreApplication.translate("Machine", "computes {size} of weights a second").format(
+                size=format_size(machine.compute_bytes_per_second)
+            ),
+        )
+    )
+    facts.append(
+        (
+            "memory",
+            QCoreApplication.translate("Machine", "{size} of memory").format(
+                size=format_size(machine.memory_total_bytes)
+            ),
+            QCoreApplication.translate("Machine", "{size} free now").format(
+                size=format_size(machine.memory_free_bytes)
+            ),
+        )
+    )
+    facts.append(
+        (
+            "disk",
+            QCoreApplication.translate("Machine", "The drive that holds your models"),
+            reads_text(machine.disk_bytes_per_second)
+            + " · "
+            + QCoreApplication.translate("Machine", "{free} of {total} free").format(
+                free=format_size(machine.disk_free_bytes), total=format_size(machine.disk_total_bytes)
+            ),
+        )
+    )
+    return facts
+
+
+def _cores_text(cores: int) -> str:
+    if cores == 1:
+        return QCoreApplication.translate("Machine", "One core")
+    return QCoreApplication.translate("Machine", "{count} cores").format(count=cores)
+
+
+def meaning_text(machine: MachineReport) -> str:
+    """What the figures come to: what stays in memory, and what ten gigabytes from the drive cost."""
+    per_ten_gb = duration_text(10e9 / machine.disk_bytes_per_second)
+    return QCoreApplication.translate(
+        "Machine",
+        "What fits into memory answers quickly. Of a larger model the rest is read from this drive for every token: "
+        "each 10 GB of it takes {time}.",
+    ).format(time=per_ten_gb)
+
+
+class _Fact(QWidget):
+    def __init__(self, icon_name: str, title: str, text: str) -> None:
+        super().__init__()
+        look = tokens()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, look.m, 0, look.m)
+        row.setSpacing(look.m)
+        row.addWidget(IconLabel(icon_name, size=24, colour="text_muted"))
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        name = label(title, "strong")
+        name.setWordWrap(True)
+        texts.addWidget(name)
+        texts.addWidget(paragraph(text, "muted"))
+        row.addLayout(texts, 1)
+
+
+class _Waiting(QWidget):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, tokens().m, 0, tokens().m)
+        column.setSpacing(tokens().s)
+        bar = QProgressBar()
+        bar.setRange(0, 0)
+        bar.setTextVisible(False)
+        bar.setAccessibleName(text)
+        column.addWidget(paragraph(text, "muted"))
+        column.addWidget(bar)
+
+
+def _empty(rows: QVBoxLayout) -> None:
+    while (item := rows.takeAt(0)) is not None:
+        widget = item.widget()
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()

@@ -1,0 +1,70 @@
+"""Draws the app icon's PNG files, and the Windows and macOS ones, from ``resources/app-icon/strata.svg``.
+
+    python packaging/app_icon.py
+
+Run it after the drawing changed; the results are committed, so that building needs no drawing.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "resources" / "app-icon"
+PNG_SIZES = (16, 24, 32, 48, 64, 128, 256, 512)
+ICO_SIZES = (16, 24, 32, 48, 64, 128, 256)
+ICNS_TYPES = {128: b"ic07", 256: b"ic08", 512: b"ic09", 32: b"ic11", 64: b"ic12"}
+
+
+def drawn_png(pixels: int) -> bytes:
+    """The drawing at this size, as PNG."""
+    from PySide6.QtCore import QBuffer, QIODevice, QRectF, Qt
+    from PySide6.QtGui import QImage, QPainter
+    from PySide6.QtSvg import QSvgRenderer
+
+    image = QImage(pixels, pixels, QImage.Format.Format_ARGB32)
+    image.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(image)
+    QSvgRenderer(str(FOLDER / "strata.svg")).render(painter, QRectF(0, 0, pixels, pixels))
+    painter.end()
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return bytes(buffer.data().data())
+
+
+def ico(pictures: dict[int, bytes]) -> bytes:
+    """A Windows icon that holds these PNGs. Format: one directory entry of 16 bytes each, then the files."""
+    head = struct.pack("<HHH", 0, 1, len(pictures))
+    offset = len(head) + 16 * len(pictures)
+    entries = b""
+    for pixels, png in pictures.items():
+        side = pixels % 256
+        entries += struct.pack("<BBBBHHII", side, side, 0, 0, 1, 32, len(png), offset)
+        offset += len(png)
+    return head + entries + b"".join(pictures.values())
+
+
+def icns(pictures: dict[int, bytes]) -> bytes:
+    """A macOS icon that holds these PNGs: type, length and file, one after another."""
+    body = b"".join(ICNS_TYPES[pixels] + struct.pack(">I", len(png) + 8) + png for pixels, png in pictures.items())
+    return b"icns" + struct.pack(">I", len(body) + 8) + body
+
+
+def main() -> None:
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from PySide6.QtGui import QGuiApplication
+
+    app = QGuiApplication([])
+    pictures = {pixels: drawn_png(pixels) for pixels in PNG_SIZES}
+    for pixels, png in pictures.items():
+        (FOLDER / f"strata-{pixels}.png").write_bytes(png)
+    (FOLDER / "strata.ico").write_bytes(ico({pixels: pictures[pixels] for pixels in ICO_SIZES}))
+    (FOLDER / "strata.icns").write_bytes(icns({pixels: pictures[pixels] for pixels in ICNS_TYPES}))
+    app.quit()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,2462 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN">
+<context>
+    <name>AboutDialog</name>
+    <message>
+        <source>About Strata</source>
+        <translation>关于 Strata</translation>
+    </message>
+    <message>
+        <source>Version {version}</source>
+        <translation>版本 {version}</translation>
+    </message>
+    <message>
+        <source>Chat with language models that are bigger than your computer&apos;s memory.</source>
+        <translation>与比您电脑内存还大的语言模型对话。</translation>
+    </message>
+    <message>
+        <source>Everything happens on this computer. Strata sends nothing about you to anybody, does not start with the computer and never updates itself.</source>
+        <translation>一切都在这台电脑上进行。Strata 不会向任何人发送您的信息，不会随电脑启动，也不会自行更新。</translation>
+    </message>
+    <message>
+        <source>Free software under the MIT licence. It stands on Qt and PySide (LGPL 3), PyTorch, Hugging Face Transformers and many more; their licences come with the program.</source>
+        <translation>以 MIT 许可证发布的自由软件。它建立在 Qt 和 PySide（LGPL 3）、PyTorch、Hugging Face Transformers 等众多项目之上，各自的许可证随程序附带。</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>AccessBox</name>
+    <message>
+        <source>Open its page</source>
+        <translation>打开它的页面</translation>
+    </message>
+    <message>
+        <source>Your token, beginning with hf_</source>
+        <translation>您的令牌，以 hf_ 开头</translation>
+    </message>
+    <message>
+        <source>Token of the hub</source>
+        <translation>Hub 令牌</translation>
+    </message>
+    <message>
+        <source>Use this token</source>
+        <translation>使用此令牌</translation>
+    </message>
+    <message>
+        <source>It is kept in the keyring of your system where there is one, and otherwise for this session.</source>
+        <translation>如果系统有密钥环，令牌会保存在其中；否则仅在本次运行中有效。</translation>
+    </message>
+    <message>
+        <source>Open its page, sign in and accept the licence there. Then make a token for reading in your account&apos;s settings and put it here.</source>
+        <translation>请打开它的页面，登录并接受许可证。然后在账户设置中创建一个只读令牌，填在这里。</translation>
+    </message>
+    <message>
+        <source>Open its page and accept the licence there with the account this token belongs to, or use another one.</source>
+        <translation>请打开它的页面，用此令牌所属的账户接受许可证，或换用另一个令牌。</translation>
+    </message>
+</context>
+<context>
+    <name>Announcer</name>
+    <message>
+        <source>The answer is there</source>
+        <translation>回答已完成</translation>
+    </message>
+    <message>
+        <source>The answer could not be finished</source>
+        <translation>回答未能完成</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>A job needs you</source>
+        <translation>有任务需要您处理</translation>
+    </message>
+</context>
+<context>
+    <name>BlockStrip</name>
+    <message>
+        <source>Blocks of this pass</source>
+        <translation>本轮计算的块</translation>
+    </message>
+    <message>
+        <source>{done} of {count} blocks</source>
+        <translation>{done} / {count} 块</translation>
+    </message>
+    <message>
+        <source>{done} of {blocks} blocks</source>
+        <translation>{done} / {blocks} 块</translation>
+    </message>
+</context>
+<context>
+    <name>ChatPage</name>
+    <message>
+        <source>New chat</source>
+        <translation>新对话</translation>
+    </message>
+    <message>
+        <source>Find in this chat</source>
+        <translation>在此对话中查找</translation>
+    </message>
+    <message>
+        <source>Options of this chat</source>
+        <translation>此对话的选项</translation>
+    </message>
+</context>
+<context>
+    <name>ChatRowDelegate</name>
+    <message>
+        <source>Title of the chat</source>
+        <translation>对话标题</translation>
+    </message>
+</context>
+<context>
+    <name>ChatSidebar</name>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Search chats</source>
+        <translation>搜索对话</translation>
+    </message>
+    <message>
+        <source>Chats</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Nothing found</source>
+        <translation>没有找到</translation>
+    </message>
+    <message>
+        <source>Your chats will be listed here</source>
+        <translation>您的对话将显示在这里</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>重命名</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>取消置顶</translation>
+    </message>
+    <message>
+        <source>Pin</source>
+        <translation>置顶</translation>
+    </message>
+    <message>
+        <source>Mark as read</source>
+        <translation>标为已读</translation>
+    </message>
+    <message>
+        <source>Export as Markdown…</source>
+        <translation>导出为 Markdown…</translation>
+    </message>
+    <message>
+        <source>Export as JSON…</source>
+        <translation>导出为 JSON…</translation>
+    </message>
+    <message>
+        <source>Import chats…</source>
+        <translation>导入对话…</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Chat deleted</source>
+        <translation>对话已删除</translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>您</translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>回答</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Export the chat</source>
+        <translation>导出对话</translation>
+    </message>
+    <message>
+        <source>Not exported: {reason}</source>
+        <translation>未导出：{reason}</translation>
+    </message>
+    <message>
+        <source>Exported to {name}</source>
+        <translation>已导出到 {name}</translation>
+    </message>
+    <message>
+        <source>Import chats</source>
+        <translation>导入对话</translation>
+    </message>
+    <message>
+        <source>Not imported: {reason}</source>
+        <translation>未导入：{reason}</translation>
+    </message>
+    <message>
+        <source>{count} chats imported</source>
+        <translation>已导入 {count} 个对话</translation>
+    </message>
+</context>
+<context>
+    <name>ChoiceStep</name>
+    <message>
+        <source>Choose a model</source>
+        <translation>选择模型</translation>
+    </message>
+    <message>
+        <source>The times are for this computer. A typical answer has 300 tokens, about 220 words.</source>
+        <translation>时间按这台电脑估算。一个典型的回答有 300 个词元，约 400 个汉字。</translation>
+    </message>
+    <message>
+        <source>A model I already have</source>
+        <translation>我已有的模型</translation>
+    </message>
+    <message>
+        <source>Begin with the small starter</source>
+        <translation>先用小型入门模型</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>A folder as a hub ships it (config.json and weight files), a hub cache folder, or a .gguf file. You can also drop it here.</source>
+        <translation>Hub 发布的文件夹（config.json 和权重文件）、Hub 缓存文件夹，或 .gguf 文件。也可以把它拖放到这里。</translation>
+    </message>
+    <message>
+        <source>Choose a folder…</source>
+        <translation>选择文件夹…</translation>
+    </message>
+    <message>
+        <source>Choose a .gguf file…</source>
+        <translation>选择 .gguf 文件…</translation>
+    </message>
+    <message>
+        <source>The folder of a model</source>
+        <translation>模型的文件夹</translation>
+    </message>
+    <message>
+        <source>A .gguf file</source>
+        <translation>.gguf 文件</translation>
+    </message>
+    <message>
+        <source>Models (*.gguf);;All files (*)</source>
+        <translation>模型 (*.gguf);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Search for a model</source>
+        <translation>搜索模型</translation>
+    </message>
+    <message>
+        <source>Search the hub</source>
+        <translation>搜索 Hub</translation>
+    </message>
+    <message>
+        <source>On the hub</source>
+        <translation>Hub 上的模型</translation>
+    </message>
+    <message>
+        <source>Searching the hub</source>
+        <translation>正在搜索 Hub</translation>
+    </message>
+    <message>
+        <source>The hub has no text model of that name with safetensors weights.</source>
+        <translation>Hub 上没有该名称且带 safetensors 权重的文本模型。</translation>
+    </message>
+    <message>
+        <source>Continue with {title}</source>
+        <translation>继续处理 {title}</translation>
+    </message>
+    <message>
+        <source>Found on this computer</source>
+        <translation>在这台电脑上找到的</translation>
+    </message>
+    <message>
+        <source>Catalogue</source>
+        <translation>模型目录</translation>
+    </message>
+    <message>
+        <source>The starter comes with Strata. For any other model, put its folder on this computer and choose it here.</source>
+        <translation>入门模型随 Strata 附带。要用其他模型，请把它的文件夹放到这台电脑上，然后在这里选择。</translation>
+    </message>
+    <message>
+        <source>Search by name, language or licence</source>
+        <translation>按名称、语言或许可证搜索</translation>
+    </message>
+    <message>
+        <source>No model of the catalogue matches. Try fewer words.</source>
+        <translation>目录中没有匹配的模型。请减少关键词再试。</translation>
+    </message>
+</context>
+<context>
+    <name>CodeView</name>
+    <message>
+        <source>Copy the code</source>
+        <translation>复制代码</translation>
+    </message>
+</context>
+<context>
+    <name>Composer</name>
+    <message>
+        <source>Attach text files</source>
+        <translation>附加文本文件</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>选择模型</translation>
+    </message>
+    <message>
+        <source>Model: {title}</source>
+        <translation>模型：{title}</translation>
+    </message>
+    <message>
+        <source>Write to {model}</source>
+        <translation>写给 {model}</translation>
+    </message>
+    <message>
+        <source>Write a message</source>
+        <translation>输入消息</translation>
+    </message>
+    <message>
+        <source>Think before answering</source>
+        <translation>回答前先思考</translation>
+    </message>
+    <message>
+        <source>Think</source>
+        <translation>思考</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Stop the answer</source>
+        <translation>停止回答</translation>
+    </message>
+    <message>
+        <source>Editing the answer: it becomes a new version</source>
+        <translation>正在编辑回答：将成为一个新版本</translation>
+    </message>
+    <message>
+        <source>Editing your message: it becomes a new version and is answered again</source>
+        <translation>正在编辑您的消息：将成为一个新版本并重新回答</translation>
+    </message>
+</context>
+<context>
+    <name>ContextMeter</name>
+    <message>
+        <source>{used} of {context} tokens of the context are used</source>
+        <translation>上下文已用 {used} / {context} 个词元</translation>
+    </message>
+    <message>
+        <source>The conversation has {used} tokens</source>
+        <translation>对话共有 {used} 个词元</translation>
+    </message>
+</context>
+<context>
+    <name>ConversationList</name>
+    <message>
+        <source>Pinned</source>
+        <translation>已置顶</translation>
+    </message>
+    <message>
+        <source>Today</source>
+        <translation>今天</translation>
+    </message>
+    <message>
+        <source>Yesterday</source>
+        <translation>昨天</translation>
+    </message>
+    <message>
+        <source>Last 7 days</source>
+        <translation>过去 7 天</translation>
+    </message>
+    <message>
+        <source>Last 30 days</source>
+        <translation>过去 30 天</translation>
+    </message>
+    <message>
+        <source>Earlier this year</source>
+        <translation>今年早些时候</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>新对话</translation>
+    </message>
+    <message>
+        <source>{title}, is being answered</source>
+        <translation>{title}，正在回答</translation>
+    </message>
+    <message>
+        <source>{title}, a new answer</source>
+        <translation>{title}，有新回答</translation>
+    </message>
+</context>
+<context>
+    <name>CostStep</name>
+    <message>
+        <source>Time and memory</source>
+        <translation>时间与内存</translation>
+    </message>
+    <message>
+        <source>Looking at the model. Only its description is read, no weights.</source>
+        <translation>正在查看模型。只读取它的描述，不读取权重。</translation>
+    </message>
+    <message>
+        <source>On the drive</source>
+        <translation>硬盘空间</translation>
+    </message>
+    <message>
+        <source>Keep the downloaded files as well</source>
+        <translation>同时保留下载的文件</translation>
+    </message>
+    <message>
+        <source>At the peak {peak} instead of {usual_peak}; afterwards {after} instead of {usual_after}. Otherwise each file is removed once every block cut from it has been read back and verified.</source>
+        <translation>峰值为 {peak}，而不是 {usual_peak}；完成后{after}，而不是{usual_after}。否则，当从某个文件切出的每一块都已读回并校验后，会移除该文件。</translation>
+    </message>
+    <message>
+        <source>Delete the original as it is cut</source>
+        <translation>边切分边删除原文件</translation>
+    </message>
+    <message>
+        <source>Where it goes and what it costs on this computer.</source>
+        <translation>它将存放在哪里，以及在这台电脑上的开销。</translation>
+    </message>
+    <message>
+        <source>Prepare and chat</source>
+        <translation>准备并开始对话</translation>
+    </message>
+    <message>
+        <source>Check again</source>
+        <translation>重新检查</translation>
+    </message>
+    <message>
+        <source>Choose another model</source>
+        <translation>选择其他模型</translation>
+    </message>
+    <message>
+        <source>This model is on this computer already, cut and ready.</source>
+        <translation>这个模型已在这台电脑上，切分完毕，可以使用。</translation>
+    </message>
+    <message>
+        <source>Chat</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>for each token</source>
+        <translation>每个词元</translation>
+    </message>
+    <message>
+        <source>for a typical answer</source>
+        <translation>一个典型回答</translation>
+    </message>
+    <message>
+        <source>of memory while it is loaded</source>
+        <translation>加载后占用的内存</translation>
+    </message>
+    <message>
+        <source>{verdict}. For every token {bytes} are read from the drive, at {speed}; the rest stays in memory.</source>
+        <translation>{verdict}。每个词元要从硬盘读取 {bytes}，速度 {speed}；其余部分常驻内存。</translation>
+    </message>
+    <message>
+        <source>{verdict}. Nothing is read from the drive while it answers.</source>
+        <translation>{verdict}。回答时不从硬盘读取。</translation>
+    </message>
+    <message>
+        <source>to download</source>
+        <translation>需下载</translation>
+    </message>
+    <message>
+        <source>needed to begin</source>
+        <translation>开始时需要</translation>
+    </message>
+    <message>
+        <source>more at the peak</source>
+        <translation>峰值时另需</translation>
+    </message>
+    <message>
+        <source>less afterwards</source>
+        <translation>完成后减少</translation>
+    </message>
+    <message>
+        <source>more afterwards</source>
+        <translation>完成后增加</translation>
+    </message>
+    <message>
+        <source>free now</source>
+        <translation>目前可用</translation>
+    </message>
+    <message>
+        <source>It goes to {folder}</source>
+        <translation>存放位置：{folder}</translation>
+    </message>
+    <message>
+        <source>At the peak {peak} instead of {usual_peak}; afterwards {after} instead of {usual_after}. Each weight file of the original goes only once every block cut from it has been read back and verified. The original is then gone from its place, also for other programs.</source>
+        <translation>峰值为 {peak}，而不是 {usual_peak}；完成后{after}，而不是{usual_after}。只有当从某个权重文件切出的每一块都已读回并校验后，才会删除该文件。之后原文件将不复存在，其他程序也无法再使用。</translation>
+    </message>
+    <message>
+        <source>{size} less than today</source>
+        <translation>比现在少 {size}</translation>
+    </message>
+    <message>
+        <source>{size} more than today</source>
+        <translation>比现在多 {size}</translation>
+    </message>
+    <message>
+        <source>Download and prepare</source>
+        <translation>下载并准备</translation>
+    </message>
+    <message>
+        <source>Free some space, or let the original be deleted as it is cut.</source>
+        <translation>请腾出一些空间，或允许边切分边删除原文件。</translation>
+    </message>
+    <message>
+        <source>Free some space, or choose a folder on another drive in the settings.</source>
+        <translation>请腾出一些空间，或在设置中选择另一个硬盘上的文件夹。</translation>
+    </message>
+    <message>
+        <source>Delete it as it is cut</source>
+        <translation>边切分边删除</translation>
+    </message>
+</context>
+<context>
+    <name>CrashDialog</name>
+    <message>
+        <source>Something went wrong in Strata</source>
+        <translation>Strata 出错了</translation>
+    </message>
+    <message>
+        <source>This is a mistake in the program, not yours. Your chats and models are safe: everything is saved as it happens. The report below helps us mend it. It contains no token and no text of your chats; nothing is sent unless you send it.</source>
+        <translation>这是程序的错误，不是您的错误。您的对话和模型都是安全的：一切都会即时保存。下面的报告有助于我们修复问题。其中不含任何令牌，也不含您的对话内容；除非您自己发送，否则不会发送任何东西。</translation>
+    </message>
+    <message>
+        <source>Report</source>
+        <translation>报告</translation>
+    </message>
+    <message>
+        <source>Copy report</source>
+        <translation>复制报告</translation>
+    </message>
+    <message>
+        <source>Open log folder</source>
+        <translation>打开日志文件夹</translation>
+    </message>
+    <message>
+        <source>Quit Strata</source>
+        <translation>退出 Strata</translation>
+    </message>
+    <message>
+        <source>Continue</source>
+        <translation>继续</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n more since; all are in the log.</source>
+        <translation>
+            <numerusform>此后又发生 %n 次；全部记录在日志中。</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Copied</source>
+        <translation>已复制</translation>
+    </message>
+</context>
+<context>
+    <name>DriveBar</name>
+    <message>
+        <source>Drive: {free} free, {peak} more at the peak, {after} more afterwards</source>
+        <translation>硬盘：可用 {free}，峰值时另需 {peak}，完成后另占 {after}</translation>
+    </message>
+</context>
+<context>
+    <name>EmptyChat</name>
+    <message>
+        <source>What would you like to know?</source>
+        <translation>您想了解什么？</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>选择模型</translation>
+    </message>
+    <message>
+        <source>{model} answers on this computer. Nothing leaves it.</source>
+        <translation>{model} 在这台电脑上回答，任何内容都不会离开。</translation>
+    </message>
+    <message>
+        <source>There is no model on this computer yet.</source>
+        <translation>这台电脑上还没有模型。</translation>
+    </message>
+    <message>
+        <source>Looking for models…</source>
+        <translation>正在查找模型…</translation>
+    </message>
+    <message>
+        <source>Explain how a heat pump works, as if I were twelve</source>
+        <translation>像给十二岁的孩子那样解释热泵的工作原理</translation>
+    </message>
+    <message>
+        <source>Write a polite letter to a neighbour about noise at night</source>
+        <translation>给邻居写一封关于夜间噪音的礼貌信件</translation>
+    </message>
+    <message>
+        <source>Plan three days in Lisbon on a small budget</source>
+        <translation>用小预算安排三天的里斯本之行</translation>
+    </message>
+</context>
+<context>
+    <name>EngineDeath</name>
+    <message>
+        <source>The engine could not be started.</source>
+        <translation>引擎无法启动。</translation>
+    </message>
+    <message>
+        <source>The engine was restarted.</source>
+        <translation>引擎已重新启动。</translation>
+    </message>
+    <message>
+        <source>The engine stopped unexpectedly ({how}) while computing layer {block} of {blocks}.</source>
+        <translation>引擎在计算第 {block} / {blocks} 层时意外停止（{how}）。</translation>
+    </message>
+    <message>
+        <source>The engine stopped unexpectedly ({how}) after token {token} of an answer.</source>
+        <translation>引擎在回答的第 {token} 个词元之后意外停止（{how}）。</translation>
+    </message>
+    <message>
+        <source>The engine stopped unexpectedly ({how}) while working on block {block} of {blocks}.</source>
+        <translation>引擎在处理第 {block} / {blocks} 块时意外停止（{how}）。</translation>
+    </message>
+    <message>
+        <source>The engine stopped unexpectedly ({how}) while loading a model.</source>
+        <translation>引擎在加载模型时意外停止（{how}）。</translation>
+    </message>
+    <message>
+        <source>The engine stopped unexpectedly ({how}) while reading a question.</source>
+        <translation>引擎在读取问题时意外停止（{how}）。</translation>
+    </message>
+    <message>
+        <source>The engine stopped unexpectedly ({how}).</source>
+        <translation>引擎意外停止（{how}）。</translation>
+    </message>
+    <message>
+        <source>exit code {number}</source>
+        <translation>退出代码 {number}</translation>
+    </message>
+    <message>
+        <source>killed, signal {number}</source>
+        <translation>被终止，信号 {number}</translation>
+    </message>
+    <message>
+        <source>ended from outside, signal {number}</source>
+        <translation>被外部结束，信号 {number}</translation>
+    </message>
+    <message>
+        <source>aborted, signal {number}</source>
+        <translation>已中止，信号 {number}</translation>
+    </message>
+    <message>
+        <source>crashed, signal {number}</source>
+        <translation>已崩溃，信号 {number}</translation>
+    </message>
+    <message>
+        <source>signal {number}</source>
+        <translation>信号 {number}</translation>
+    </message>
+    <message>
+        <source>The computer may have run out of memory: close other programs, or let the model use less of it.</source>
+        <translation>电脑可能内存不足：请关闭其他程序，或让模型少用一些内存。</translation>
+    </message>
+    <message>
+        <source>If this happens again, please report it with the details.</source>
+        <translation>如果再次发生，请附上详细信息报告给我们。</translation>
+    </message>
+</context>
+<context>
+    <name>EngineNotice</name>
+    <message>
+        <source>The engine stopped and could not be started again.</source>
+        <translation>引擎已停止，且无法再次启动。</translation>
+    </message>
+    <message>
+        <source>Start the engine</source>
+        <translation>启动引擎</translation>
+    </message>
+    <message>
+        <source>The engine stopped unexpectedly and is being started again.</source>
+        <translation>引擎意外停止，正在重新启动。</translation>
+    </message>
+    <message>
+        <source>Your chats are safe. What was under way goes on from where it was.</source>
+        <translation>您的对话是安全的。进行中的工作将从中断处继续。</translation>
+    </message>
+    <message>
+        <source>The engine is running again.</source>
+        <translation>引擎已恢复运行。</translation>
+    </message>
+    <message>
+        <source>What was under way goes on from where it was.</source>
+        <translation>进行中的工作将从中断处继续。</translation>
+    </message>
+    <message>
+        <source>Starting the engine…</source>
+        <translation>正在启动引擎…</translation>
+    </message>
+</context>
+<context>
+    <name>ErrorView</name>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>The answer failed.</source>
+        <translation>回答失败。</translation>
+    </message>
+</context>
+<context>
+    <name>FileChips</name>
+    <message>
+        <source>Attached files</source>
+        <translation>附件</translation>
+    </message>
+    <message>
+        <source>{name}, {count} characters</source>
+        <translation>{name}，{count} 个字符</translation>
+    </message>
+    <message>
+        <source>Remove {name}</source>
+        <translation>移除 {name}</translation>
+    </message>
+</context>
+<context>
+    <name>FilesView</name>
+    <message>
+        <source>{name}, {count} characters</source>
+        <translation>{name}，{count} 个字符</translation>
+    </message>
+</context>
+<context>
+    <name>FindBar</name>
+    <message>
+        <source>Find in this chat</source>
+        <translation>在此对话中查找</translation>
+    </message>
+    <message>
+        <source>The message before</source>
+        <translation>上一条消息</translation>
+    </message>
+    <message>
+        <source>The next message</source>
+        <translation>下一条消息</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>{place} of {count} messages</source>
+        <translation>第 {place} / {count} 条消息</translation>
+    </message>
+    <message>
+        <source>Not found</source>
+        <translation>未找到</translation>
+    </message>
+</context>
+<context>
+    <name>FolderEditor</name>
+    <message>
+        <source>Choose…</source>
+        <translation>选择…</translation>
+    </message>
+    <message>
+        <source>Choose the folder of models</source>
+        <translation>选择模型文件夹</translation>
+    </message>
+    <message>
+        <source>Use default</source>
+        <translation>使用默认</translation>
+    </message>
+</context>
+<context>
+    <name>FooterView</name>
+    <message>
+        <source>Message actions</source>
+        <translation>消息操作</translation>
+    </message>
+    <message>
+        <source>Version {version} of {versions}</source>
+        <translation>第 {version} / {versions} 版</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Edit</source>
+        <translation>编辑</translation>
+    </message>
+    <message>
+        <source>Delete this and what follows</source>
+        <translation>删除此条及其后的内容</translation>
+    </message>
+    <message>
+        <source>Answer again</source>
+        <translation>重新回答</translation>
+    </message>
+    <message>
+        <source>Previous version</source>
+        <translation>上一版本</translation>
+    </message>
+    <message>
+        <source>Next version</source>
+        <translation>下一版本</translation>
+    </message>
+    <message>
+        <source>Stopped</source>
+        <translation>已停止</translation>
+    </message>
+    <message>
+        <source>Reached the length limit</source>
+        <translation>达到长度上限</translation>
+    </message>
+    <message>
+        <source>The context is full</source>
+        <translation>上下文已满</translation>
+    </message>
+    <message>
+        <source>1 token</source>
+        <translation>1 个词元</translation>
+    </message>
+    <message>
+        <source>{count} tokens</source>
+        <translation>{count} 个词元</translation>
+    </message>
+    <message>
+        <source>{rate} tokens/s</source>
+        <translation>{rate} 词元/秒</translation>
+    </message>
+    <message>
+        <source>{duration} per token</source>
+        <translation>每词元 {duration}</translation>
+    </message>
+</context>
+<context>
+    <name>JobRow</name>
+    <message>
+        <source>Progress of {title}</source>
+        <translation>{title} 的进度</translation>
+    </message>
+    <message>
+        <source>Pause {title}</source>
+        <translation>暂停 {title}</translation>
+    </message>
+    <message>
+        <source>Continue {title}</source>
+        <translation>继续 {title}</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Cancel {title}</source>
+        <translation>取消 {title}</translation>
+    </message>
+    <message>
+        <source>Dismiss {title}</source>
+        <translation>关闭 {title}</translation>
+    </message>
+    <message>
+        <source>Paused</source>
+        <translation>已暂停</translation>
+    </message>
+    <message>
+        <source>Waiting its turn</source>
+        <translation>排队等待中</translation>
+    </message>
+    <message>
+        <source>Getting ready</source>
+        <translation>正在准备</translation>
+    </message>
+</context>
+<context>
+    <name>Jobs</name>
+    <message>
+        <source>Getting ready</source>
+        <translation>正在准备</translation>
+    </message>
+    <message>
+        <source>Downloading</source>
+        <translation>正在下载</translation>
+    </message>
+    <message>
+        <source>Waiting for the hub</source>
+        <translation>正在等待 Hub</translation>
+    </message>
+    <message>
+        <source>Waiting for room on the drive</source>
+        <translation>正在等待硬盘空间</translation>
+    </message>
+    <message>
+        <source>Cutting into blocks</source>
+        <translation>正在切分成块</translation>
+    </message>
+    <message>
+        <source>Reading back and checking</source>
+        <translation>正在读回并校验</translation>
+    </message>
+    <message>
+        <source>Deleting the original</source>
+        <translation>正在删除原文件</translation>
+    </message>
+    <message>
+        <source>Repairing</source>
+        <translation>正在修复</translation>
+    </message>
+    <message>
+        <source>file {number} of {count}</source>
+        <translation>第 {number} / {count} 个文件</translation>
+    </message>
+    <message>
+        <source>block {number} of {count}</source>
+        <translation>第 {number} / {count} 块</translation>
+    </message>
+    <message>
+        <source>Looking through the model, a few seconds</source>
+        <translation>正在查看模型，需要几秒钟</translation>
+    </message>
+    <message>
+        <source>{speed} · nothing has moved for a while</source>
+        <translation>{speed} · 已有一段时间没有进展</translation>
+    </message>
+    <message>
+        <source>{done} of {total}</source>
+        <translation>{done} / {total}</translation>
+    </message>
+    <message>
+        <source>Working out how long it takes</source>
+        <translation>正在估算所需时间</translation>
+    </message>
+    <message>
+        <source>{speed} · about {time} left</source>
+        <translation>{speed} · 大约还需 {time}</translation>
+    </message>
+</context>
+<context>
+    <name>KeepAwake</name>
+    <message>
+        <source>A model is working</source>
+        <translation>模型正在工作</translation>
+    </message>
+</context>
+<context>
+    <name>Library</name>
+    <message>
+        <source>Remove {title}?</source>
+        <translation>移除 {title}？</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Keep it</source>
+        <translation>保留</translation>
+    </message>
+    <message>
+        <source>Its blocks are deleted and {size} become free. To have it again, it is downloaded again. Your chats stay; they need another model to go on.</source>
+        <translation>它的块将被删除，腾出 {size}。要再次使用需重新下载。您的对话会保留，但需要另一个模型才能继续。</translation>
+    </message>
+    <message>
+        <source>Its blocks are deleted and {size} become free. The original in {source} is not touched. Your chats stay; they need another model to go on.</source>
+        <translation>它的块将被删除，腾出 {size}。{source} 中的原文件不受影响。您的对话会保留，但需要另一个模型才能继续。</translation>
+    </message>
+    <message>
+        <source>Its blocks are deleted and {size} become free. Your chats stay; they need another model to go on.</source>
+        <translation>它的块将被删除，腾出 {size}。您的对话会保留，但需要另一个模型才能继续。</translation>
+    </message>
+</context>
+<context>
+    <name>LibraryPage</name>
+    <message>
+        <source>Library</source>
+        <translation>模型库</translation>
+    </message>
+    <message>
+        <source>No models yet</source>
+        <translation>还没有模型</translation>
+    </message>
+    <message>
+        <source>Add the small starter model that comes with Strata, or one whose files you have.</source>
+        <translation>添加随 Strata 附带的小型入门模型，或添加您已有文件的模型。</translation>
+    </message>
+    <message>
+        <source>Add a model</source>
+        <translation>添加模型</translation>
+    </message>
+    <message>
+        <source>At work</source>
+        <translation>进行中</translation>
+    </message>
+    <message>
+        <source>No model matches. Try fewer words.</source>
+        <translation>没有匹配的模型。请减少关键词再试。</translation>
+    </message>
+    <message>
+        <source>Search models</source>
+        <translation>搜索模型</translation>
+    </message>
+    <message>
+        <source>Sort by</source>
+        <translation>排序方式</translation>
+    </message>
+    <message>
+        <source>By name</source>
+        <translation>按名称</translation>
+    </message>
+    <message>
+        <source>Largest first</source>
+        <translation>从大到小</translation>
+    </message>
+    <message>
+        <source>Fastest first</source>
+        <translation>最快的在前</translation>
+    </message>
+    <message>
+        <source>One model takes {size}</source>
+        <translation>1 个模型占用 {size}</translation>
+    </message>
+    <message>
+        <source>{count} models take {size}</source>
+        <translation>{count} 个模型占用 {size}</translation>
+    </message>
+    <message>
+        <source>{models}; {free} are free on their drive</source>
+        <translation>{models}；所在硬盘可用 {free}</translation>
+    </message>
+    <message>
+        <source>Repairing {title}</source>
+        <translation>正在修复 {title}</translation>
+    </message>
+    <message>
+        <source>Verifying {title}</source>
+        <translation>正在校验 {title}</translation>
+    </message>
+    <message>
+        <source>{title} was removed; {size} are free again.</source>
+        <translation>已移除 {title}；腾出了 {size}。</translation>
+    </message>
+    <message>
+        <source>Every block of {model} is as it was written.</source>
+        <translation>{model} 的每一块都完好如初。</translation>
+    </message>
+    <message>
+        <source>{model} is whole again.</source>
+        <translation>{model} 已恢复完整。</translation>
+    </message>
+    <message>
+        <source>Repair</source>
+        <translation>修复</translation>
+    </message>
+    <message>
+        <source>Refresh</source>
+        <translation>刷新</translation>
+    </message>
+</context>
+<context>
+    <name>Links</name>
+    <message>
+        <source>Open this address in your browser?</source>
+        <translation>在浏览器中打开此地址？</translation>
+    </message>
+</context>
+<context>
+    <name>LiveLine</name>
+    <message>
+        <source>Stalled for {duration}</source>
+        <translation>已停滞 {duration}</translation>
+    </message>
+    <message>
+        <source>Waits for the answer in “{chat}”</source>
+        <translation>正在等待“{chat}”中的回答</translation>
+    </message>
+    <message>
+        <source>Waits for its turn</source>
+        <translation>排队等待中</translation>
+    </message>
+    <message>
+        <source>The engine is starting again, then the answer goes on</source>
+        <translation>引擎正在重新启动，随后回答将继续</translation>
+    </message>
+    <message>
+        <source>Loading the model</source>
+        <translation>正在加载模型</translation>
+    </message>
+    <message>
+        <source>Loading the model · {share} %</source>
+        <translation>正在加载模型 · {share} %</translation>
+    </message>
+    <message>
+        <source>Reading the prompt</source>
+        <translation>正在读取提示</translation>
+    </message>
+    <message>
+        <source>Reading the prompt · {share} %</source>
+        <translation>正在读取提示 · {share} %</translation>
+    </message>
+    <message>
+        <source>first token in about {left}</source>
+        <translation>大约 {left} 后出现第一个词元</translation>
+    </message>
+    <message>
+        <source>Token {number}</source>
+        <translation>第 {number} 个词元</translation>
+    </message>
+    <message>
+        <source>{rate} tokens/s</source>
+        <translation>{rate} 词元/秒</translation>
+    </message>
+    <message>
+        <source>layer {layer} of {layers}</source>
+        <translation>第 {layer} / {layers} 层</translation>
+    </message>
+    <message>
+        <source>next token in about {left}</source>
+        <translation>大约 {left} 后出现下一个词元</translation>
+    </message>
+</context>
+<context>
+    <name>LiveView</name>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Stop the answer (Esc)</source>
+        <translation>停止回答（Esc）</translation>
+    </message>
+</context>
+<context>
+    <name>Machine</name>
+    <message>
+        <source>Graphics card with {total} of memory, {free} free</source>
+        <translation>显卡，显存 {total}，可用 {free}</translation>
+    </message>
+    <message>
+        <source>No graphics card that can compute</source>
+        <translation>没有可用于计算的显卡</translation>
+    </message>
+    <message>
+        <source>Models run on the processor.</source>
+        <translation>模型在处理器上运行。</translation>
+    </message>
+    <message>
+        <source>computes {size} of weights a second</source>
+        <translation>每秒计算 {size} 权重</translation>
+    </message>
+    <message>
+        <source>{size} of memory</source>
+        <translation>{size} 内存</translation>
+    </message>
+    <message>
+        <source>{size} free now</source>
+        <translation>目前可用 {size}</translation>
+    </message>
+    <message>
+        <source>The drive that holds your models</source>
+        <translation>存放模型的硬盘</translation>
+    </message>
+    <message>
+        <source>{free} of {total} free</source>
+        <translation>可用 {free} / {total}</translation>
+    </message>
+    <message>
+        <source>One core</source>
+        <translation>1 个核心</translation>
+    </message>
+    <message>
+        <source>{count} cores</source>
+        <translation>{count} 个核心</translation>
+    </message>
+    <message>
+        <source>What fits into memory answers quickly. Of a larger model the rest is read from this drive for every token: each 10 GB of it takes {time}.</source>
+        <translation>能放进内存的模型回答很快。更大的模型，其余部分要为每个词元从这块硬盘读取：每 10 GB 需要 {time}。</translation>
+    </message>
+</context>
+<context>
+    <name>MachineStep</name>
+    <message>
+        <source>This computer</source>
+        <translation>这台电脑</translation>
+    </message>
+    <message>
+        <source>Every time that Strata names is the time it takes here: measured, not looked up.</source>
+        <translation>Strata 给出的每个时间都是在这台电脑上所需的时间：实测所得，而非查表。</translation>
+    </message>
+    <message>
+        <source>Measuring the drive and the processor. This takes a few seconds.</source>
+        <translation>正在测量硬盘和处理器，需要几秒钟。</translation>
+    </message>
+    <message>
+        <source>Measure again</source>
+        <translation>重新测量</translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message>
+        <source>{page} – Strata</source>
+        <translation>{page} – Strata</translation>
+    </message>
+</context>
+<context>
+    <name>MessageDeeds</name>
+    <message>
+        <source>The message and what followed it are gone.</source>
+        <translation>该消息及其后的内容已删除。</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+</context>
+<context>
+    <name>ModelPicker</name>
+    <message>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Search models</source>
+        <translation>搜索模型</translation>
+    </message>
+    <message>
+        <source>Add a model…</source>
+        <translation>添加模型…</translation>
+    </message>
+    <message>
+        <source>No model is called that</source>
+        <translation>没有这个名称的模型</translation>
+    </message>
+    <message>
+        <source>No model is here yet</source>
+        <translation>这里还没有模型</translation>
+    </message>
+    <message>
+        <source>about {duration} per token</source>
+        <translation>每个词元大约 {duration}</translation>
+    </message>
+    <message>
+        <source>not cut to its end yet</source>
+        <translation>尚未切分完成</translation>
+    </message>
+    <message>
+        <source>damaged: repair it in the library</source>
+        <translation>已损坏：请在模型库中修复</translation>
+    </message>
+</context>
+<context>
+    <name>ModelRow</name>
+    <message>
+        <source>{size} on the drive</source>
+        <translation>硬盘占用 {size}</translation>
+    </message>
+    <message>
+        <source>Chat</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Finish</source>
+        <translation>完成切分</translation>
+    </message>
+    <message>
+        <source>Remove…</source>
+        <translation>移除…</translation>
+    </message>
+    <message>
+        <source>More for {title}</source>
+        <translation>{title} 的更多操作</translation>
+    </message>
+    <message>
+        <source>Unfinished</source>
+        <translation>未完成</translation>
+    </message>
+    <message>
+        <source>Damaged</source>
+        <translation>已损坏</translation>
+    </message>
+    <message>
+        <source>Only partly cut. Finishing goes on after the last block that is done.</source>
+        <translation>只切分了一部分。继续时将从最后完成的块之后接着进行。</translation>
+    </message>
+    <message>
+        <source>Its description cannot be read. Remove it, then add it again from its original.</source>
+        <translation>无法读取它的描述。请先移除，再从原文件重新添加。</translation>
+    </message>
+    <message>
+        <source>Ready</source>
+        <translation>就绪</translation>
+    </message>
+    <message>
+        <source>up to {tokens} tokens</source>
+        <translation>最多 {tokens} 个词元</translation>
+    </message>
+    <message>
+        <source>without a chat template</source>
+        <translation>没有对话模板</translation>
+    </message>
+    <message>
+        <source>Verify every block</source>
+        <translation>校验每一块</translation>
+    </message>
+    <message>
+        <source>Repair from the original</source>
+        <translation>从原文件修复</translation>
+    </message>
+    <message>
+        <source>Open its folder</source>
+        <translation>打开所在文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>NameView</name>
+    <message>
+        <source>Answer</source>
+        <translation>回答</translation>
+    </message>
+</context>
+<context>
+    <name>NoticeBar</name>
+    <message>
+        <source>Details</source>
+        <translation>详细信息</translation>
+    </message>
+    <message>
+        <source>Dismiss</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Hide details</source>
+        <translation>隐藏详细信息</translation>
+    </message>
+</context>
+<context>
+    <name>OfferRow</name>
+    <message>
+        <source>Languages: {languages}</source>
+        <translation>语言：{languages}</translation>
+    </message>
+    <message>
+        <source>Licence: {licence}</source>
+        <translation>许可证：{licence}</translation>
+    </message>
+    <message>
+        <source>Already on this computer: {place}</source>
+        <translation>已在这台电脑上：{place}</translation>
+    </message>
+    <message>
+        <source>Its weights come in a format this version cannot run yet. A later version will.</source>
+        <translation>它的权重格式在此版本中还不能运行，以后的版本将会支持。</translation>
+    </message>
+    <message>
+        <source>Its publisher asks you to accept the licence on its page first. Put the folder of this model on this computer and choose it here.</source>
+        <translation>发布者要求您先在其页面上接受许可证。请把这个模型的文件夹放到这台电脑上，然后在这里选择。</translation>
+    </message>
+    <message>
+        <source>Put the folder of this model on this computer and choose it here.</source>
+        <translation>请把这个模型的文件夹放到这台电脑上，然后在这里选择。</translation>
+    </message>
+    <message>
+        <source>Choose this model</source>
+        <translation>选择此模型</translation>
+    </message>
+    <message>
+        <source>Choose {title}</source>
+        <translation>选择 {title}</translation>
+    </message>
+    <message>
+        <source>Choose its folder…</source>
+        <translation>选择它的文件夹…</translation>
+    </message>
+    <message>
+        <source>Open its page</source>
+        <translation>打开它的页面</translation>
+    </message>
+</context>
+<context>
+    <name>Offers</name>
+    <message>
+        <source>Comes with Strata</source>
+        <translation>随 Strata 附带</translation>
+    </message>
+    <message>
+        <source>On this computer</source>
+        <translation>在这台电脑上</translation>
+    </message>
+    <message>
+        <source>Asks for permission</source>
+        <translation>需要许可</translation>
+    </message>
+    <message>
+        <source>about {size}</source>
+        <translation>约 {size}</translation>
+    </message>
+    <message>
+        <source>{total} billion parameters</source>
+        <translation>{total}B 参数</translation>
+    </message>
+    <message>
+        <source>{total} billion parameters, {active} at work on each token</source>
+        <translation>{total}B 参数，每个词元激活 {active}B</translation>
+    </message>
+    <message>
+        <source>conversations of up to {tokens} tokens</source>
+        <translation>对话最长 {tokens} 个词元</translation>
+    </message>
+    <message>
+        <source>16-bit (bfloat16)</source>
+        <translation>16 位 (bfloat16)</translation>
+    </message>
+    <message>
+        <source>16-bit (float16)</source>
+        <translation>16 位 (float16)</translation>
+    </message>
+    <message>
+        <source>32-bit (float32)</source>
+        <translation>32 位 (float32)</translation>
+    </message>
+    <message>
+        <source>8-bit (FP8)</source>
+        <translation>8 位 (FP8)</translation>
+    </message>
+    <message>
+        <source>4-bit (MXFP4)</source>
+        <translation>4 位 (MXFP4)</translation>
+    </message>
+</context>
+<context>
+    <name>OptionsPanel</name>
+    <message>
+        <source>Temperature</source>
+        <translation>温度</translation>
+    </message>
+    <message>
+        <source>Top-p</source>
+        <translation>Top-p</translation>
+    </message>
+    <message>
+        <source>Top-k</source>
+        <translation>Top-k</translation>
+    </message>
+    <message>
+        <source>Keeps this many of the likeliest tokens. 0 keeps all.</source>
+        <translation>只保留这么多个最可能的词元。0 表示全部保留。</translation>
+    </message>
+    <message>
+        <source>Min-p</source>
+        <translation>Min-p</translation>
+    </message>
+    <message>
+        <source>Lower is more predictable, higher more varied. 0 is always the likeliest.</source>
+        <translation>越低越可预测，越高越多样。0 总是取最可能的。</translation>
+    </message>
+    <message>
+        <source>Keeps the likeliest tokens that make up this share. 1 keeps all.</source>
+        <translation>只保留合计占此比例的最可能词元。1 表示全部保留。</translation>
+    </message>
+    <message>
+        <source>Drops tokens below this share of the likeliest one. 0 drops none.</source>
+        <translation>去掉概率低于最可能词元此比例的词元。0 表示不去掉。</translation>
+    </message>
+    <message>
+        <source>Repetition penalty</source>
+        <translation>重复惩罚</translation>
+    </message>
+    <message>
+        <source>Above 1 the model repeats itself less.</source>
+        <translation>大于 1 时模型较少重复自己。</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>随机种子</translation>
+    </message>
+    <message>
+        <source>The same number gives the same answer again.</source>
+        <translation>相同的数字会得到相同的回答。</translation>
+    </message>
+    <message>
+        <source>Longest answer</source>
+        <translation>回答长度上限</translation>
+    </message>
+    <message>
+        <source>In tokens. The answer ends there, even in the middle of a sentence.</source>
+        <translation>以词元计。回答到此结束，哪怕在句子中间。</translation>
+    </message>
+    <message>
+        <source>Options of this chat</source>
+        <translation>此对话的选项</translation>
+    </message>
+    <message>
+        <source>System prompt</source>
+        <translation>系统提示</translation>
+    </message>
+    <message>
+        <source>How the model should behave in this chat</source>
+        <translation>模型在此对话中应如何表现</translation>
+    </message>
+    <message>
+        <source>Preset</source>
+        <translation>预设</translation>
+    </message>
+    <message>
+        <source>Delete this preset</source>
+        <translation>删除此预设</translation>
+    </message>
+    <message>
+        <source>No preset</source>
+        <translation>无预设</translation>
+    </message>
+    <message>
+        <source>Choose a preset</source>
+        <translation>选择预设</translation>
+    </message>
+    <message>
+        <source>Close the options</source>
+        <translation>关闭选项</translation>
+    </message>
+    <message>
+        <source>Save as a preset</source>
+        <translation>保存为预设</translation>
+    </message>
+    <message>
+        <source>Sampling</source>
+        <translation>采样</translation>
+    </message>
+    <message>
+        <source>All to the model&apos;s defaults</source>
+        <translation>全部恢复为模型默认值</translation>
+    </message>
+    <message>
+        <source>Name of the preset</source>
+        <translation>预设名称</translation>
+    </message>
+</context>
+<context>
+    <name>OverflowDialog</name>
+    <message>
+        <source>The conversation is too long for this model</source>
+        <translation>对话对此模型来说太长了</translation>
+    </message>
+    <message>
+        <source>Leave out the oldest half of what came before</source>
+        <translation>略去之前内容中较早的一半</translation>
+    </message>
+    <message>
+        <source>Start a new chat with a summary</source>
+        <translation>用摘要开始新对话</translation>
+    </message>
+    <message>
+        <source>Summary for the new chat</source>
+        <translation>新对话的摘要</translation>
+    </message>
+    <message>
+        <source>Not now</source>
+        <translation>暂不</translation>
+    </message>
+    <message>
+        <source>Continue</source>
+        <translation>继续</translation>
+    </message>
+    <message>
+        <source>It needs {need} tokens; the model holds {have}.</source>
+        <translation>需要 {need} 个词元；模型最多容纳 {have} 个。</translation>
+    </message>
+    <message>
+        <source>You can still read all of it here; the model no longer sees that part.</source>
+        <translation>您仍可在这里阅读全部内容；模型不再看到那一部分。</translation>
+    </message>
+    <message>
+        <source>Edit it as you like: the model will know only this.</source>
+        <translation>请随意编辑：模型只会知道这些内容。</translation>
+    </message>
+</context>
+<context>
+    <name>PacePreview</name>
+    <message>
+        <source>Model to estimate with</source>
+        <translation>用于估算的模型</translation>
+    </message>
+    <message>
+        <source>About {pace} per token; {size} read from the drive for each.</source>
+        <translation>每个词元大约 {pace}；每个词元从硬盘读取 {size}。</translation>
+    </message>
+    <message>
+        <source>About {pace} per token; all of it stays in memory.</source>
+        <translation>每个词元大约 {pace}；全部常驻内存。</translation>
+    </message>
+</context>
+<context>
+    <name>Program</name>
+    <message>
+        <source>The settings could not be read, so the default ones hold.</source>
+        <translation>无法读取设置，因此使用默认设置。</translation>
+    </message>
+    <message>
+        <source>The damaged file was kept as {name}.</source>
+        <translation>损坏的文件已保留为 {name}。</translation>
+    </message>
+    <message>
+        <source>Safe mode: default settings hold, and the engine is not started.</source>
+        <translation>安全模式：使用默认设置，且不启动引擎。</translation>
+    </message>
+    <message>
+        <source>You can read your chats and export them. Start Strata again to answer.</source>
+        <translation>您可以阅读和导出对话。要继续回答，请重新启动 Strata。</translation>
+    </message>
+    <message>
+        <source>This job starts at {time}.</source>
+        <translation>此任务将于 {time} 开始。</translation>
+    </message>
+    <message>
+        <source>The settings say that jobs start at night. Continue it in the library to start it now.</source>
+        <translation>设置为夜间开始任务。要立即开始，请在模型库中点击继续。</translation>
+    </message>
+    <message>
+        <source>Quit while something is under way?</source>
+        <translation>有工作正在进行，确定退出吗？</translation>
+    </message>
+    <message>
+        <source>It continues from where it is the next time you start Strata. Nothing is lost.</source>
+        <translation>下次启动 Strata 时将从当前位置继续，不会丢失任何内容。</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>退出</translation>
+    </message>
+    <message>
+        <source>Keep working</source>
+        <translation>继续工作</translation>
+    </message>
+</context>
+<context>
+    <name>ProgressStep</name>
+    <message>
+        <source>Progress of the download</source>
+        <translation>下载进度</translation>
+    </message>
+    <message>
+        <source>Progress of the cutting</source>
+        <translation>切分进度</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>暂停</translation>
+    </message>
+    <message>
+        <source>Continue</source>
+        <translation>继续</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Add another model</source>
+        <translation>添加另一个模型</translation>
+    </message>
+    <message>
+        <source>Use the starter meanwhile</source>
+        <translation>先用入门模型</translation>
+    </message>
+    <message>
+        <source>Getting ready</source>
+        <translation>正在准备</translation>
+    </message>
+    <message>
+        <source>Preparing the starter…</source>
+        <translation>正在准备入门模型…</translation>
+    </message>
+    <message>
+        <source>Cutting begins with the first file that has arrived</source>
+        <translation>第一个文件到达后即开始切分</translation>
+    </message>
+    <message>
+        <source>Stopping at the end of this block.</source>
+        <translation>将在此块结束时停止。</translation>
+    </message>
+    <message>
+        <source>This begins at night, at {time}. “Continue” starts it now.</source>
+        <translation>将在夜间 {time} 开始。点击“继续”可立即开始。</translation>
+    </message>
+    <message>
+        <source>Paused until {size} are free on the drive. Then it goes on by itself.</source>
+        <translation>已暂停，直到硬盘有 {size} 可用空间，届时会自动继续。</translation>
+    </message>
+    <message>
+        <source>Paused: the hub cannot be reached. It is tried again by itself.</source>
+        <translation>已暂停：无法连接 Hub。会自动重试。</translation>
+    </message>
+    <message>
+        <source>Another job is at work. This one begins as soon as that one has ended.</source>
+        <translation>另一个任务正在进行。它一结束，此任务就会开始。</translation>
+    </message>
+    <message>
+        <source>You can close the window or go on chatting: this continues, and goes on after a restart.</source>
+        <translation>您可以关闭窗口或继续对话：它会一直进行，重启后也会继续。</translation>
+    </message>
+    <message>
+        <source>Paused. What is done is kept; continuing repeats at most one block.</source>
+        <translation>已暂停。已完成的部分会保留；继续时最多重做一块。</translation>
+    </message>
+    <message>
+        <source>It stopped. What is done is kept.</source>
+        <translation>已停止。已完成的部分会保留。</translation>
+    </message>
+    <message>
+        <source>Ready.</source>
+        <translation>就绪。</translation>
+    </message>
+    <message>
+        <source>Cancelled.</source>
+        <translation>已取消。</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+</context>
+<context>
+    <name>PromptEdit</name>
+    <message>
+        <source>Message</source>
+        <translation>消息</translation>
+    </message>
+</context>
+<context>
+    <name>ProseView</name>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+</context>
+<context>
+    <name>RecommendedCard</name>
+    <message>
+        <source>Recommended: {title}</source>
+        <translation>推荐：{title}</translation>
+    </message>
+    <message>
+        <source>Ready now, no download</source>
+        <translation>立即可用，无需下载</translation>
+    </message>
+    <message>
+        <source>Recommended here</source>
+        <translation>适合这台电脑</translation>
+    </message>
+</context>
+<context>
+    <name>SettingEditor</name>
+    <message>
+        <source>This value is not allowed.</source>
+        <translation>不允许使用此值。</translation>
+    </message>
+</context>
+<context>
+    <name>Settings</name>
+    <message>
+        <source>Theme</source>
+        <translation>主题</translation>
+    </message>
+    <message>
+        <source>“System” follows your computer, also when it changes in the evening.</source>
+        <translation>“跟随系统”会与电脑保持一致，傍晚切换时也一样。</translation>
+    </message>
+    <message>
+        <source>System</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>浅色</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>深色</translation>
+    </message>
+    <message>
+        <source>Text size</source>
+        <translation>文字大小</translation>
+    </message>
+    <message>
+        <source>Also with Ctrl and plus, minus or zero.</source>
+        <translation>也可用 Ctrl 加加号、减号或零调整。</translation>
+    </message>
+    <message>
+        <source>Language</source>
+        <translation>语言</translation>
+    </message>
+    <message>
+        <source>Keep working when the window is closed</source>
+        <translation>关闭窗口后继续工作</translation>
+    </message>
+    <message>
+        <source>While an answer or a job is under way, an icon near the clock shows the time left. With nothing to do, closing the window quits.</source>
+        <translation>在回答或任务进行时，时钟旁的图标会显示剩余时间。无事可做时，关闭窗口即退出。</translation>
+    </message>
+    <message>
+        <source>Tell me when an answer or a job is done</source>
+        <translation>回答或任务完成时通知我</translation>
+    </message>
+    <message>
+        <source>One notice from the system, only while the window is not in front.</source>
+        <translation>由系统发出一条通知，仅在窗口不在最前时。</translation>
+    </message>
+    <message>
+        <source>Keep the computer awake while working</source>
+        <translation>工作时保持电脑唤醒</translation>
+    </message>
+    <message>
+        <source>Only while an answer or a job is under way. The screen may still turn off by itself.</source>
+        <translation>仅在回答或任务进行时。屏幕仍可自行关闭。</translation>
+    </message>
+    <message>
+        <source>Start jobs at night</source>
+        <translation>夜间开始任务</translation>
+    </message>
+    <message>
+        <source>New jobs wait for the night. One that you continue by hand runs at once, and one that has begun is carried to its end.</source>
+        <translation>新任务会等到夜间。手动继续的任务立即运行，已开始的任务会进行到底。</translation>
+    </message>
+    <message>
+        <source>Night begins</source>
+        <translation>夜间开始时间</translation>
+    </message>
+    <message>
+        <source>Night ends</source>
+        <translation>夜间结束时间</translation>
+    </message>
+    <message>
+        <source>Folder of models</source>
+        <translation>模型文件夹</translation>
+    </message>
+    <message>
+        <source>A fast drive with room to spare. Models that are already cut stay where they are.</source>
+        <translation>请选择空间充裕的高速硬盘。已切分的模型保持在原处。</translation>
+    </message>
+    <message>
+        <source>Memory for models</source>
+        <translation>模型可用内存</translation>
+    </message>
+    <message>
+        <source>What fits here need not be read from the drive for every token. “Automatic” takes what is free and leaves room for your other programs.</source>
+        <translation>放得进这里的部分不必为每个词元从硬盘读取。“自动”使用空闲内存，并为其他程序留出余地。</translation>
+    </message>
+    <message>
+        <source>Graphics memory for models</source>
+        <translation>模型可用显存</translation>
+    </message>
+    <message>
+        <source>Used only where the computer has a graphics card that can compute.</source>
+        <translation>仅在电脑有可用于计算的显卡时使用。</translation>
+    </message>
+    <message>
+        <source>Mirror of the hub</source>
+        <translation>Hub 镜像</translation>
+    </message>
+    <message>
+        <source>Leave empty for huggingface.co.</source>
+        <translation>留空则使用 huggingface.co。</translation>
+    </message>
+    <message>
+        <source>Proxy</source>
+        <translation>代理</translation>
+    </message>
+    <message>
+        <source>Leave empty to use the system&apos;s.</source>
+        <translation>留空则使用系统代理。</translation>
+    </message>
+    <message>
+        <source>Always leave free on the drive</source>
+        <translation>硬盘始终保留的可用空间</translation>
+    </message>
+    <message>
+        <source>Jobs pause at this floor and continue when there is room again.</source>
+        <translation>任务到此下限会暂停，有空间后继续。</translation>
+    </message>
+</context>
+<context>
+    <name>SettingsPage</name>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Search settings</source>
+        <translation>搜索设置</translation>
+    </message>
+    <message>
+        <source>Appearance</source>
+        <translation>外观</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <source>Memory and speed</source>
+        <translation>内存与速度</translation>
+    </message>
+    <message>
+        <source>Downloads and space</source>
+        <translation>下载与空间</translation>
+    </message>
+    <message>
+        <source>While a model works</source>
+        <translation>模型工作时</translation>
+    </message>
+    <message>
+        <source>Takes effect after a restart.</source>
+        <translation>重启后生效。</translation>
+    </message>
+    <message>
+        <source>Hub token</source>
+        <translation>Hub 令牌</translation>
+    </message>
+    <message>
+        <source>Only needed for models that ask you to accept a licence first.</source>
+        <translation>仅在模型要求您先接受许可证时需要。</translation>
+    </message>
+    <message>
+        <source>Show shortcuts</source>
+        <translation>显示快捷键</translation>
+    </message>
+    <message>
+        <source>Open log folder</source>
+        <translation>打开日志文件夹</translation>
+    </message>
+    <message>
+        <source>About Strata</source>
+        <translation>关于 Strata</translation>
+    </message>
+    <message>
+        <source>Program</source>
+        <translation>程序</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>键盘快捷键</translation>
+    </message>
+    <message>
+        <source>Also with F1.</source>
+        <translation>也可按 F1。</translation>
+    </message>
+    <message>
+        <source>Logs</source>
+        <translation>日志</translation>
+    </message>
+    <message>
+        <source>What happened, for when something goes wrong. They stay on this computer.</source>
+        <translation>记录发生的事情，以备出错时查看。它们只保存在这台电脑上。</translation>
+    </message>
+    <message>
+        <source>Version {version}</source>
+        <translation>版本 {version}</translation>
+    </message>
+    <message>
+        <source>Strata sends nothing about you to anybody, does not start with the computer and never updates itself.</source>
+        <translation>Strata 不会向任何人发送您的信息，不会随电脑启动，也不会自行更新。</translation>
+    </message>
+    <message>
+        <source>No setting is called “{words}”.</source>
+        <translation>没有名为“{words}”的设置。</translation>
+    </message>
+    <message>
+        <source>One of these settings takes effect after a restart.</source>
+        <translation>其中一项设置将在重启后生效。</translation>
+    </message>
+    <message>
+        <source>What is under way continues afterwards.</source>
+        <translation>进行中的工作会在之后继续。</translation>
+    </message>
+    <message>
+        <source>Restart Strata</source>
+        <translation>重启 Strata</translation>
+    </message>
+</context>
+<context>
+    <name>Shortcuts</name>
+    <message>
+        <source>New chat</source>
+        <translation>新对话</translation>
+    </message>
+    <message>
+        <source>Search chats</source>
+        <translation>搜索对话</translation>
+    </message>
+    <message>
+        <source>Find in this chat</source>
+        <translation>在此对话中查找</translation>
+    </message>
+    <message>
+        <source>Choose the model</source>
+        <translation>选择模型</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>发送</translation>
+    </message>
+    <message>
+        <source>New line</source>
+        <translation>换行</translation>
+    </message>
+    <message>
+        <source>Edit the last prompt, when the composer is empty</source>
+        <translation>编辑上一条提示（输入框为空时）</translation>
+    </message>
+    <message>
+        <source>Stop the answer</source>
+        <translation>停止回答</translation>
+    </message>
+    <message>
+        <source>Answer again</source>
+        <translation>重新回答</translation>
+    </message>
+    <message>
+        <source>Copy the last answer</source>
+        <translation>复制最后的回答</translation>
+    </message>
+    <message>
+        <source>Previous version</source>
+        <translation>上一版本</translation>
+    </message>
+    <message>
+        <source>Next version</source>
+        <translation>下一版本</translation>
+    </message>
+    <message>
+        <source>Show or hide the sidebar</source>
+        <translation>显示或隐藏侧边栏</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Larger text</source>
+        <translation>放大文字</translation>
+    </message>
+    <message>
+        <source>Smaller text</source>
+        <translation>缩小文字</translation>
+    </message>
+    <message>
+        <source>Text at its usual size</source>
+        <translation>恢复文字大小</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>键盘快捷键</translation>
+    </message>
+    <message>
+        <source>Quit Strata</source>
+        <translation>退出 Strata</translation>
+    </message>
+    <message>
+        <source>Window</source>
+        <translation>窗口</translation>
+    </message>
+    <message>
+        <source>Chats</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Answers</source>
+        <translation>回答</translation>
+    </message>
+    <message>
+        <source>Writing</source>
+        <translation>输入</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutsDialog</name>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>键盘快捷键</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>SidebarFrame</name>
+    <message>
+        <source>Sidebar</source>
+        <translation>侧边栏</translation>
+    </message>
+    <message>
+        <source>New chat</source>
+        <translation>新对话</translation>
+    </message>
+    <message>
+        <source>Library</source>
+        <translation>模型库</translation>
+    </message>
+    <message>
+        <source>Settings</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Show or hide the sidebar</source>
+        <translation>显示或隐藏侧边栏</translation>
+    </message>
+</context>
+<context>
+    <name>SizeEditor</name>
+    <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+</context>
+<context>
+    <name>StepView</name>
+    <message>
+        <source>Back</source>
+        <translation>返回</translation>
+    </message>
+    <message>
+        <source>Continue</source>
+        <translation>继续</translation>
+    </message>
+</context>
+<context>
+    <name>TextEditor</name>
+    <message>
+        <source>Write a whole address, such as {example}.</source>
+        <translation>请填写完整的地址，例如 {example}。</translation>
+    </message>
+</context>
+<context>
+    <name>TextFiles</name>
+    <message>
+        <source>“{name}” has {size}; up to {limit} can be attached.</source>
+        <translation>“{name}”有 {size}；最多可附加 {limit}。</translation>
+    </message>
+    <message>
+        <source>Copy the part you need into the message.</source>
+        <translation>请把需要的部分复制到消息中。</translation>
+    </message>
+    <message>
+        <source>“{name}” cannot be read.</source>
+        <translation>无法读取“{name}”。</translation>
+    </message>
+    <message>
+        <source>“{name}” is not a text file.</source>
+        <translation>“{name}”不是文本文件。</translation>
+    </message>
+    <message>
+        <source>Attach files of plain text, code or data.</source>
+        <translation>请附加纯文本、代码或数据文件。</translation>
+    </message>
+</context>
+<context>
+    <name>ThinkingHead</name>
+    <message>
+        <source>Hide the thinking</source>
+        <translation>隐藏思考过程</translation>
+    </message>
+    <message>
+        <source>Show the thinking</source>
+        <translation>显示思考过程</translation>
+    </message>
+    <message>
+        <source>Thinking…</source>
+        <translation>正在思考…</translation>
+    </message>
+    <message>
+        <source>Thought before answering</source>
+        <translation>回答前的思考</translation>
+    </message>
+    <message>
+        <source>Thought for {duration}</source>
+        <translation>思考了 {duration}</translation>
+    </message>
+</context>
+<context>
+    <name>TokenEditor</name>
+    <message>
+        <source>Hub token</source>
+        <translation>Hub 令牌</translation>
+    </message>
+    <message>
+        <source>Show the token</source>
+        <translation>显示令牌</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>保存</translation>
+    </message>
+    <message>
+        <source>Save the token</source>
+        <translation>保存令牌</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>移除</translation>
+    </message>
+    <message>
+        <source>Remove the token</source>
+        <translation>移除令牌</translation>
+    </message>
+    <message>
+        <source>Taken from the environment variable HF_TOKEN.</source>
+        <translation>取自环境变量 HF_TOKEN。</translation>
+    </message>
+    <message>
+        <source>This computer has no keyring that Strata can use. A token holds until you quit, and is not saved.</source>
+        <translation>这台电脑没有 Strata 可用的密钥环。令牌在退出前有效，不会保存。</translation>
+    </message>
+    <message>
+        <source>Kept in your system&apos;s keyring.</source>
+        <translation>保存在系统密钥环中。</translation>
+    </message>
+</context>
+<context>
+    <name>Transcript</name>
+    <message>
+        <source>Conversation</source>
+        <translation>对话</translation>
+    </message>
+    <message>
+        <source>Up and Down go through the messages, Enter goes to the buttons of one, Left and Right to its versions</source>
+        <translation>上下键浏览消息，回车进入消息的按钮，左右键切换版本</translation>
+    </message>
+    <message>
+        <source>Jump to the latest</source>
+        <translation>跳到最新</translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>回答</translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>您</translation>
+    </message>
+    <message>
+        <source>{who}: {text}</source>
+        <translation>{who}:{text}</translation>
+    </message>
+</context>
+<context>
+    <name>Tray</name>
+    <message>
+        <source>Open Strata</source>
+        <translation>打开 Strata</translation>
+    </message>
+    <message>
+        <source>Quit Strata</source>
+        <translation>退出 Strata</translation>
+    </message>
+    <message>
+        <source>Nothing is under way</source>
+        <translation>没有进行中的工作</translation>
+    </message>
+</context>
+<context>
+    <name>Verdicts</name>
+    <message>
+        <source>Instant</source>
+        <translation>即时</translation>
+    </message>
+    <message>
+        <source>Comfortable</source>
+        <translation>舒适</translation>
+    </message>
+    <message>
+        <source>Slow</source>
+        <translation>较慢</translation>
+    </message>
+    <message>
+        <source>Overnight</source>
+        <translation>需过夜</translation>
+    </message>
+    <message>
+        <source>For days</source>
+        <translation>需数日</translation>
+    </message>
+    <message>
+        <source>Runs from your disk, about {token} per token, {answer} for a typical answer</source>
+        <translation>从硬盘运行，每个词元大约 {token}，一个典型回答 {answer}</translation>
+    </message>
+    <message>
+        <source>Runs from memory, about {token} per token, {answer} for a typical answer</source>
+        <translation>从内存运行，每个词元大约 {token}，一个典型回答 {answer}</translation>
+    </message>
+    <message>
+        <source>One block of this model needs {need} of memory at a time; {have} are free for it now</source>
+        <translation>这个模型的一个块一次需要 {need} 内存；目前可用 {have}</translation>
+    </message>
+    <message>
+        <source>This needs {need} on the drive while it is prepared and {floor} kept free; {have} are free</source>
+        <translation>准备时需要硬盘空间 {need}，并保留 {floor}；目前可用 {have}</translation>
+    </message>
+    <message>
+        <source>{size}/s</source>
+        <translation>{size}/秒</translation>
+    </message>
+    <message>
+        <source>Reads {size} a second</source>
+        <translation>每秒读取 {size}</translation>
+    </message>
+    <message>
+        <source>{seconds} s</source>
+        <translation>{seconds} 秒</translation>
+    </message>
+    <message>
+        <source>{minutes} min</source>
+        <translation>{minutes} 分钟</translation>
+    </message>
+    <message>
+        <source>{hours} h {minutes} min</source>
+        <translation>{hours} 小时 {minutes} 分钟</translation>
+    </message>
+    <message>
+        <source>{days} d {hours} h</source>
+        <translation>{days} 天 {hours} 小时</translation>
+    </message>
+</context>
+<context>
+    <name>WelcomeStep</name>
+    <message>
+        <source>Chat with models bigger than your computer</source>
+        <translation>与比您的电脑还大的模型对话</translation>
+    </message>
+    <message>
+        <source>Strata keeps a model on your drive, cut into blocks, and reads each block just before it is needed. Large models answer slowly that way, but they answer, and you always see how long it will take.</source>
+        <translation>Strata 把模型切分成块存放在硬盘上，在需要之前才读取每一块。大模型这样回答会比较慢，但确实能回答，而且您始终能看到还需要多久。</translation>
+    </message>
+    <message>
+        <source>Everything stays here</source>
+        <translation>一切都留在这里</translation>
+    </message>
+    <message>
+        <source>Your chats and your models never leave this computer. Nothing is sent, nothing is counted.</source>
+        <translation>您的对话和模型绝不会离开这台电脑。不发送任何内容，也不做任何统计。</translation>
+    </message>
+    <message>
+        <source>Time is said before</source>
+        <translation>时间提前告知</translation>
+    </message>
+    <message>
+        <source>Seconds for every token on this very computer, before you decide on a model.</source>
+        <translation>在您决定用哪个模型之前，就告诉您在这台电脑上每个词元需要多少秒。</translation>
+    </message>
+    <message>
+        <source>Nothing is lost</source>
+        <translation>什么都不会丢失</translation>
+    </message>
+    <message>
+        <source>Close the window at any point, even now: Strata goes on where it was.</source>
+        <translation>随时可以关闭窗口，现在也可以：Strata 会从中断处继续。</translation>
+    </message>
+    <message>
+        <source>Set up</source>
+        <translation>开始设置</translation>
+    </message>
+    <message>
+        <source>Chat now with the small starter model</source>
+        <translation>现在就用小型入门模型对话</translation>
+    </message>
+</context>
+<context>
+    <name>WizardPage</name>
+    <message>
+        <source>Add a model</source>
+        <translation>添加模型</translation>
+    </message>
+</context>
+<context>
+    <name>Work</name>
+    <message>
+        <source>Getting the answer ready</source>
+        <translation>正在准备回答</translation>
+    </message>
+    <message>
+        <source>Reading the prompt: {share:.0%}</source>
+        <translation>正在读取提示：{share:.0%}</translation>
+    </message>
+    <message>
+        <source>Answering: token {token}, layer {block} of {blocks}</source>
+        <translation>正在回答：第 {token} 个词元，第 {block} / {blocks} 层</translation>
+    </message>
+    <message>
+        <source>{what} – next token in about {time}</source>
+        <translation>{what} – 大约 {time} 后出现下一个词元</translation>
+    </message>
+    <message numerus="yes">
+        <source>{what}; %n more waiting</source>
+        <translation>
+            <numerusform>{what}；另有 %n 个在等待</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>{title}: {share:.1%}</source>
+        <translation>{title}:{share:.1%}</translation>
+    </message>
+    <message>
+        <source>{title}: {share:.1%}, about {time} left</source>
+        <translation>{title}：{share:.1%}，大约还需 {time}</translation>
+    </message>
+</context>
+<context>
+    <name>_Head</name>
+    <message>
+        <source>{title}: {text}</source>
+        <translation>{title}:{text}</translation>
+    </message>
+    <message>
+        <source>Needs a later version of Strata</source>
+        <translation>需要更新版本的 Strata</translation>
+    </message>
+    <message>
+        <source>Choose it to see what it costs here</source>
+        <translation>选择它以查看在此的开销</translation>
+    </message>
+</context>
+<context>
+    <name>_SamplingRow</name>
+    <message>
+        <source>{title}: back to the model&apos;s default</source>
+        <translation>{title}：恢复模型默认值</translation>
+    </message>
+    <message>
+        <source>random</source>
+        <translation>随机</translation>
+    </message>
+    <message>
+        <source>default</source>
+        <translation>默认</translation>
+    </message>
+</context>
+</TS>

@@ -1,0 +1,180 @@
+"""The list of chats: groups, search, marks, renaming, deleting and bringing back, all by keyboard too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.chat.sidebar import ChatSidebar
+from app.conversations.model import ChatRow, ConversationList, HeaderRow, group_name, grouped
+from app.conversations.records import AnswerState, Conversation
+from app.services import Services
+from tests.helpers.chat_services import add_chat, chat_services
+from tests.helpers.fake_engine import FakeEngineHost
+
+TODAY = date(2026, 3, 15)
+
+
+@pytest.fixture
+def services(tmp_path: Path, qtbot: QtBot) -> Iterator[Services]:
+    with chat_services(tmp_path) as (made, _):
+        yield made
+
+
+@pytest.fixture
+def sidebar(services: Services, qtbot: QtBot) -> ChatSidebar:
+    add_chat(services.conversations, "Trees", "Oak, elm and ginkgo")
+    add_chat(services.conversations, "旅行", "大理很美")
+    shown = ChatSidebar(services)
+    qtbot.addWidget(shown)
+    shown.resize(260, 600)
+    shown.show()
+    return shown
+
+
+def titles(model: ConversationList) -> list[str]:
+    return [each.text if isinstance(each, HeaderRow) else each.title for each in model.rows()]
+
+
+def row(sidebar: ChatSidebar, title: str) -> ChatRow:
+    return next(each for each in sidebar.model.rows() if isinstance(each, ChatRow) and each.title == title)
+
+
+@pytest.mark.parametrize(
+    ("days", "name"),
+    [(0, "Today"), (1, "Yesterday"), (2, "Last 7 days"), (6, "Last 7 days"), (7, "Last 30 days"),
+     (40, "Earlier this year"), (400, "2025")],
+)  # fmt: skip
+def test_a_chat_stands_under_its_day(days: int, name: str) -> None:
+    noon = datetime(2026, 3, 15, 12) - timedelta(days=days)
+    assert group_name(noon.timestamp(), TODAY) == name
+
+
+def test_pinned_chats_come_first_and_only_once() -> None:
+    now = datetime(2026, 3, 15, 12).timestamp()
+    chats = [Conversation(1, "a", False, now, now), Conversation(2, "b", False, now, now, is_pinned=True)]
+    rows = grouped(chats, TODAY)
+    assert [each.text if isinstance(each, HeaderRow) else each.title for each in rows] == ["Pinned", "b", "Today", "a"]
+
+
+def test_the_latest_chat_is_on_top(sidebar: ChatSidebar) -> None:
+    assert titles(sidebar.model) == ["Today", "旅行", "Trees"]
+
+
+def test_searching_shows_where_the_words_stand(sidebar: ChatSidebar, qtbot: QtBot) -> None:
+    sidebar.focus_search()
+    qtbot.keyClicks(sidebar.search, "ginkgo")
+    qtbot.waitUntil(lambda: titles(sidebar.model) == ["Trees"])
+    assert "ginkgo" in row(sidebar, "Trees").excerpt
+    with qtbot.waitSignal(sidebar.navigate) as went:
+        qtbot.keyClick(sidebar.search, Qt.Key.Key_Return)
+    assert went.args == [f"chat:{row(sidebar, 'Trees').id}"]
+    qtbot.keyClick(sidebar.search, Qt.Key.Key_Escape)
+    qtbot.keyClick(sidebar.search, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: len(sidebar.model.rows()) == 3)
+
+
+def test_two_chinese_characters_are_found(sidebar: ChatSidebar) -> None:
+    sidebar.model.search("大理")
+    assert titles(sidebar.model) == ["旅行"]
+
+
+def test_a_chat_that_works_turns_and_a_new_answer_has_a_dot(
+    sidebar: ChatSidebar, services: Services, qtbot: QtBot
+) -> None:
+    store = services.conversations
+    chat = row(sidebar, "Trees").id
+    answer = store.add_message(chat, "assistant", parent_id=None, state=AnswerState.WAITING)
+    store.begin_answer(answer.id)
+    qtbot.waitUntil(lambda: row(sidebar, "Trees").is_working)
+    index = sidebar.model.index(sidebar.model.row_of(chat))
+    assert "is being answered" in index.data(Qt.ItemDataRole.AccessibleTextRole)
+    store.stop_answer(answer.id)
+    qtbot.waitUntil(lambda: row(sidebar, "Trees").is_unread)
+    store.open_conversation(chat)
+    qtbot.waitUntil(lambda: not row(sidebar, "Trees").is_unread)
+
+
+def test_a_chat_is_renamed_in_place(sidebar: ChatSidebar, services: Services, qtbot: QtBot) -> None:
+    index = sidebar.model.index(sidebar.model.row_of(row(sidebar, "Trees").id))
+    assert sidebar.model.setData(index, "  Woods ")
+    qtbot.waitUntil(lambda: "Woods" in titles(sidebar.model))
+    assert not sidebar.model.setData(index, "   ")
+
+
+def test_a_deleted_chat_comes_back_with_undo(sidebar: ChatSidebar, qtbot: QtBot) -> None:
+    sidebar.list.setFocus()
+    sidebar.list.setCurrentIndex(sidebar.model.index(sidebar.model.row_of(row(sidebar, "Trees").id)))
+    qtbot.keyClick(sidebar.list, Qt.Key.Key_Delete)
+    qtbot.waitUntil(lambda: "Trees" not in titles(sidebar.model))
+    assert sidebar.notice.isVisible()
+    sidebar.undo.click()
+    qtbot.waitUntil(lambda: "Trees" in titles(sidebar.model))
+    assert not sidebar.notice.isVisible()
+
+
+def test_deleting_the_open_chat_goes_to_the_next_one(sidebar: ChatSidebar, services: Services, qtbot: QtBot) -> None:
+    open_one, other = row(sidebar, "旅行"), row(sidebar, "Trees")
+    services.conversations.open_conversation(open_one.id)
+    with qtbot.waitSignal(sidebar.navigate) as went:
+        sidebar.delete(open_one)
+    assert went.args == [f"chat:{other.id}"]
+
+
+def test_deleting_a_chat_stops_its_answer(tmp_path: Path, qtbot: QtBot) -> None:
+    with chat_services(tmp_path) as (services, engine):
+        sidebar = ChatSidebar(services)
+        qtbot.addWidget(sidebar)
+        message_id = _ask(services, engine)
+        qtbot.waitUntil(lambda: services.answers.current == message_id)
+        qtbot.waitUntil(lambda: any(isinstance(each, ChatRow) for each in sidebar.model.rows()))
+        sidebar.delete(next(each for each in sidebar.model.rows() if isinstance(each, ChatRow)))
+        qtbot.waitUntil(lambda: services.answers.current is None)
+
+
+def _ask(services: Services, engine: FakeEngineHost) -> int:
+    store = services.conversations
+    chat = store.add_conversation("Trees", model="tiny")
+    question = store.add_message(chat.id, "user", "q", parent_id=None)
+    answer = store.add_message(chat.id, "assistant", parent_id=question.id, state=AnswerState.WAITING)
+    unfinished = store.unfinished_answer(answer.id)
+    assert unfinished is not None
+    services.answers.enqueue(chat.id, answer.id, "tiny", unfinished.messages, unfinished.sampling)
+    return answer.id
+
+
+def test_the_menu_offers_what_one_can_do(sidebar: ChatSidebar, services: Services, qtbot: QtBot) -> None:
+    chat = row(sidebar, "Trees")
+    menu = sidebar.menu_for(chat, sidebar.model.index(sidebar.model.row_of(chat.id)))
+    names = [each.text() for each in menu.actions() if not each.isSeparator()]
+    assert names == ["Rename", "Pin", "Export as Markdown…", "Export as JSON…", "Import chats…", "Delete"]
+    next(each for each in menu.actions() if each.text() == "Pin").trigger()
+    qtbot.waitUntil(lambda: titles(sidebar.model)[0] == "Pinned")
+
+
+def test_the_open_chat_is_marked(sidebar: ChatSidebar, services: Services, qtbot: QtBot) -> None:
+    chat = row(sidebar, "Trees")
+    services.conversations.open_conversation(chat.id)
+    qtbot.waitUntil(lambda: sidebar._delegate.open_id == chat.id)
+
+
+def test_headers_cannot_be_chosen(sidebar: ChatSidebar) -> None:
+    assert sidebar.model.flags(sidebar.model.index(0)) == Qt.ItemFlag.NoItemFlags
+
+
+def test_a_list_of_thousands_of_chats_is_refreshed_without_losing_the_place(services: Services, qtbot: QtBot) -> None:
+    store = services.conversations
+    for number in range(300):
+        store.add_conversation(f"Chat {number}")
+    sidebar = ChatSidebar(services)
+    qtbot.addWidget(sidebar)
+    resets: list[int] = []
+    sidebar.model.reset_done.connect(lambda: resets.append(1))
+    store.set_unread(5, True)
+    qtbot.waitUntil(lambda: row(sidebar, "Chat 4").is_unread)
+    assert resets == []

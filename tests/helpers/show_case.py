@@ -1,0 +1,155 @@
+"""What the pictures show: a computer, models, jobs and chats as somebody might have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.conversations.store import ConversationStore
+from app.machine_record import MACHINE_FILE_NAME, write_machine
+from engine.api import MachineReport, ModelInfo, ModelPlan
+from engine.events import JobProgress
+from tests.helpers.fake_engine import FakeEngineHost
+
+GB = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Computer:
+    report: MachineReport
+
+    def write(self, folder: Path) -> None:
+        """As if it had been measured before."""
+        write_machine(folder / MACHINE_FILE_NAME, self.report)
+
+
+MACHINE = Computer(
+    MachineReport("Linux", "8-core processor", 8, 32 * GB, 21 * GB, 1000 * GB, 412 * GB, 2.1 * GB, 26 * GB, ())
+)
+SPLITTING = JobProgress("cutting", 17, 42, "layer-015", 11_800_000_000, 29_500_000_000, 0.62 * GB, 28.5 * 60)
+
+
+DOWNLOADING = JobProgress(
+    "downloading", 3, 5, "model-00003-of-00005.safetensors", 9_100_000_000, 16_400_000_000, 38e6, 190
+)
+CUTTING = JobProgress("cutting", 17, 39, "layer-015", 7_200_000_000, 16_400_000_000, 0.62 * GB, 240)
+
+
+def _model(title: str, nbytes: int, *, state: str = "ready", thinks: bool = False) -> ModelInfo:
+    name = title.replace("/", "--") + "@9c1f2ab4"
+    return ModelInfo(
+        name, title, state, nbytes, f"/models/{name}", "bfloat16", "Qwen3", 40_960, True, thinks, f"/from/{title}"
+    )
+
+
+STARTER = _model("HuggingFaceTB/SmolLM2-135M-Instruct", 269_000_000)
+QWEN = _model("Qwen/Qwen3-8B", 16_400_000_000, thinks=True)
+MISTRAL = _model("mistralai/Mistral-7B-Instruct-v0.3", 14_500_000_000)
+HALF = _model("Qwen/Qwen3-14B", 11_800_000_000, state="unfinished")
+MODELS = [QWEN, MISTRAL, STARTER, HALF]
+
+PLAN = ModelPlan(
+    model=QWEN.name,
+    architecture="Qwen3ForCausalLM",
+    dtype="bfloat16",
+    blocks=39,
+    is_cut=True,
+    disk_now_bytes=17 * GB,
+    disk_peak_bytes=17 * GB,
+    disk_after_bytes=16_400_000_000,
+    disk_free_bytes=412 * GB,
+    device="cpu",
+    device_bytes=11 * GB,
+    host_bytes=0,
+    slot_bytes=1_200_000_000,
+    streamed_bytes=5_400_000_000,
+    cache_bytes=600_000_000,
+    context=4096,
+    disk_bytes_per_second=2.1 * GB,
+    predicted_s_per_token=2.6,
+)
+
+
+def fill_engine(engine: FakeEngineHost) -> None:
+    engine.reply("probe", MACHINE.report)
+    engine.reply("list_models", MODELS)
+    engine.reply(
+        "plan_download",
+        lambda request: replace(
+            PLAN,
+            is_cut=False,
+            download_bytes=16_400_000_000,
+            disk_peak_bytes=(33 if request.kwargs["keep_download"] else 21) * GB,
+            disk_after_bytes=(33 if request.kwargs["keep_download"] else 16) * GB,
+        ),
+    )
+    engine.reply("plan", lambda request: replace(PLAN, is_cut=request.args[0] in [each.name for each in MODELS]))
+
+
+QUESTION = {
+    "en": "Why is a dense model read in a cycle, and what does that mean for a cache?",
+    "zh_CN": "为什么稠密模型是循环读取的？这对缓存意味着什么？",
+}
+ANSWER = {
+    "en": """A dense model uses **every layer for every token**, always in the same order:
+
+1. layer 1, layer 2, … layer 80;
+2. then the next token begins, and it is layer 1 again.
+
+A cache that drops what was used longest ago therefore drops exactly the layer that comes next. \
+With room for 40 of 80 layers it never hits once. Keeping a *fixed* set does better:
+
+| policy | hits | read per token |
+|---|---:|---:|
+| least recently used | 0 % | 140 GB |
+| fixed half | 50 % | 70 GB |
+
+```python
+def streamed_bytes(layers: int, resident: int, layer_bytes: int) -> int:
+    \"\"\"What is read from the drive for one token.\"\"\"
+    return (layers - resident) * layer_bytes
+```
+
+So the time for a token is $t = W (1 - r) / B$, where $r$ is the share that stays in memory.
+""",
+    "zh_CN": """稠密模型对**每个词元都要用到每一层**，顺序总是相同：
+
+1. 第 1 层、第 2 层……第 80 层；
+2. 然后下一个词元开始，又是第 1 层。
+
+因此，淘汰最久未用内容的缓存，恰好会淘汰接下来要用的那一层。80 层中能放 40 层时，一次也不会命中。\
+固定保留一部分要好得多：
+
+| 策略 | 命中 | 每词元读取 |
+|---|---:|---:|
+| 最近最少使用 | 0 % | 140 GB |
+| 固定一半 | 50 % | 70 GB |
+
+```python
+def streamed_bytes(layers: int, resident: int, layer_bytes: int) -> int:
+    \"\"\"每个词元要从硬盘读取的字节数。\"\"\"
+    return (layers - resident) * layer_bytes
+```
+
+所以一个词元的时间是 $t = W (1 - r) / B$，其中 $r$ 是常驻内存的比例。
+""",
+}
+OTHERS = {
+    "en": ["Letter to the landlord", "Names for a sailing boat", "Plan of a vegetable garden", "SQL window functions"],
+    "zh_CN": ["给房东的信", "帆船的名字", "菜园规划", "SQL 窗口函数"],
+}
+TITLES = {"en": "Caches and cycles", "zh_CN": "缓存与循环"}
+NEXT_QUESTION = {"en": "And for a mixture of experts?", "zh_CN": "那么混合专家模型呢？"}
+
+
+def fill_chats(store: ConversationStore, language: str) -> None:
+    """The newest is the one with the long answer."""
+    for title in OTHERS[language]:
+        chat = store.add_conversation(model=QWEN.name)
+        store.rename_conversation(chat.id, title)
+        question = store.add_message(chat.id, "user", title, parent_id=None)
+        store.add_message(chat.id, "assistant", title, parent_id=question.id, model=QWEN.name)
+    chat = store.add_conversation(model=QWEN.name)
+    store.rename_conversation(chat.id, TITLES[language])
+    question = store.add_message(chat.id, "user", QUESTION[language], parent_id=None)
+    store.add_message(chat.id, "assistant", ANSWER[language], parent_id=question.id, model=QWEN.name)
