@@ -30,7 +30,7 @@ EXPERTS_FOLDER = "experts"
 
 _ROUTED_NAMES = (
     "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts", "moe_topk", "moe_top_k",
-    "moe_k", "top_k",
+    "moe_k",
 )  # fmt: skip
 _ROUTED_UNKNOWN = 8
 """Experts a token is taken to use where the config does not say: only the smallest cache depends on it."""

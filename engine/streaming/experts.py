@@ -80,7 +80,7 @@ class ExpertStreamer:
         for number, entry in enumerate(entries):
             assert entry.module is not None
             layout = layouts.setdefault(entry.tensors, len(layouts))
-            file = _File(number, layout, entry, ReadHandle(folder / entry.file))
+            file = _File(number, layout, entry, entry.record_nbytes, ReadHandle(folder / entry.file))
             self._files.append(file)
             parts = {tensor.name: _PackedParameter(self, file, tensor.name) for tensor in entry.tensors}
             serve_experts(model, entry.module, parts, self._serve_with(file))
@@ -131,11 +131,12 @@ class ExpertStreamer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _File:
-    """Files of equal ``layout`` have records with the same tensors at the same places."""
+    """Files of equal ``layout`` have records of ``nbytes`` with the same tensors at the same places."""
 
     number: int
     layout: int
     entry: ExpertsEntry
+    nbytes: int
     handle: ReadHandle
 
 
@@ -203,11 +204,10 @@ class _Call:
             if slot is None:
                 return
             self._missing.pop(0)
-            entry = self.file.entry
-            offset = entry.record_offset(key[1])
-            self._arriving[key] = self._slots.read(self._reader, self.file.handle, offset, entry.record_nbytes, slot)
+            offset = self.file.entry.record_offset(key[1])
+            self._arriving[key] = self._slots.read(self._reader, self.file.handle, offset, self.file.nbytes, slot)
             self._counts.misses += 1
-            self._counts.read_nbytes += entry.record_nbytes
+            self._counts.read_nbytes += self.file.nbytes
 
     def take(self, expert: int) -> int:
         """The slot of an expert, once all of it is there."""
@@ -227,7 +227,7 @@ class _Call:
         arrival = self._arriving.get(key)
         if arrival is None:
             self._counts.hits += 1
-            self._counts.hit_nbytes += self.file.entry.record_nbytes
+            self._counts.hit_nbytes += self.file.nbytes
         else:
             while not arrival.wait(WAIT_STEP_S):
                 self._on_wait()

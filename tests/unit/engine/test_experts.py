@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shutil
 import threading
@@ -22,6 +23,7 @@ from engine.events import LayerProgress
 from engine.generation.kv_cache import KvCache
 from engine.generation.torch_runner import TorchRunner
 from engine.models import structure
+from engine.models.transformers_internals import _eager_forward, _sums_in_its_own_dtype
 from engine.store.manifest import FILE_ALIGNMENT, MANIFEST_NAME, ExpertsEntry, read_manifest
 from engine.store.verifier import check_sizes, verify
 from engine.streaming.block_roles import block_sizes, expert_sizes
@@ -29,7 +31,7 @@ from engine.streaming.loaded_model import LoadedModel
 from engine.streaming.residency import Budgets, Role
 from engine.weights.direct_io import ReadHandle
 from tests.helpers.checkpoints import assert_holds, files_of
-from tests.helpers.families import PlainOutputs, load_plain, make_checkpoint, plain_outputs
+from tests.helpers.families import PlainOutputs, build_model, load_plain, make_checkpoint, plain_outputs
 from tests.helpers.splits import PROMPT, cut, greedy_tokens, load, streamed_outputs
 
 FAMILIES = ["qwen3_moe", "gpt_oss", "deepseek_v3", "mixtral", "nemotron_h", "inkling2_text"]
@@ -211,6 +213,19 @@ def test_blocks_stream_beside_the_experts_where_little_is_allowed(qwen: Cut) -> 
             qwen.assert_equal(loaded)
         finally:
             loaded.close()
+
+
+@pytest.mark.parametrize(
+    ("family", "is_own"), [("qwen3_moe", True), ("gpt_oss", True), ("deepseek_v4", True), ("nemotron_h", False)]
+)
+def test_what_we_take_from_the_experts_interface_is_still_there(family: str, is_own: bool) -> None:
+    """Fails loudly where a new transformers moves it: the wrapped eager code, its arguments, how it adds up."""
+    model = build_model(family)
+    module = next(module for module in model.modules() if structure.has_separate_experts(module))
+    eager = _eager_forward(module)
+    assert eager is not type(module).forward
+    assert len(inspect.signature(eager).parameters) == 4
+    assert _sums_in_its_own_dtype(eager) is is_own
 
 
 # Counting
