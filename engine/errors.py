@@ -95,6 +95,10 @@ class DeviceUnavailable(EngineError):
     """The device that was asked for is not there."""
 
 
+class OutOfMemory(EngineError):
+    """The system or the device had no memory left, whatever the plan said: something else took it."""
+
+
 class NotFinite(EngineError):
     """The model produced infinities or NaN: a float16 overflow or damaged weights."""
 

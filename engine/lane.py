@@ -28,6 +28,7 @@ class Lane:
 
     def __init__(self, name: str) -> None:
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._is_closed = False
         self._thread = threading.Thread(target=self._work, name=f"strata-{name}", daemon=True)
         self._thread.start()
 
@@ -38,6 +39,7 @@ class Lane:
         """
         channel: queue.SimpleQueue[Event | _Failed] = queue.SimpleQueue()
         ended = threading.Event()
+        is_over = False
 
         def run() -> None:
             try:
@@ -47,22 +49,25 @@ class Lane:
             finally:
                 ended.set()
 
+        if self._is_closed:
+            raise RuntimeError("this lane is closed")
         self._jobs.put(run)
         try:
-            while True:
+            while not is_over:
                 item = channel.get()
+                is_over = isinstance(item, _Failed | Finished)
                 if isinstance(item, _Failed):
                     raise item.error
                 yield item
-                if isinstance(item, Finished):
-                    return
         finally:
-            if not ended.is_set():
+            # Not merely "has it ended": the thread may still be between its last event and its end.
+            if not is_over:
                 cancel.cancel()
-                ended.wait()
+            ended.wait()
 
     def close(self) -> None:
         """Ends the thread after the jobs already queued."""
+        self._is_closed = True
         self._jobs.put(None)
         self._thread.join()
 

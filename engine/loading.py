@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import errno
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,12 @@ import torch
 from engine.backends.base import Backend
 from engine.backends.torch_backend import open_backend
 from engine.cancel import CancelToken
-from engine.errors import EngineError
+from engine.errors import DamagedFile, EngineError, OutOfMemory
 from engine.events import Event, Loaded
 from engine.generation.context_size import cache_bytes, planned_context
 from engine.load_options import LoadOptions
 from engine.probe import measure_speeds
-from engine.store.manifest import read_manifest
+from engine.store.manifest import Manifest, read_manifest
 from engine.store.model_config import read_config
 from engine.store.verifier import check_sizes
 from engine.streaming.block_roles import block_sizes, expert_sizes
@@ -34,7 +36,8 @@ def load_model(folder: Path, options: LoadOptions, emit: Callable[[Event], None]
     dtype = getattr(torch, manifest.dtype)
     experts = expert_sizes(manifest.experts)
     budgets = choose_budgets(block_sizes(manifest), dtype, read_config(folder), backend, options, experts)
-    loaded = open_model(folder, backend, budgets, cancel=cancel, on_progress=emit)
+    with _explained(manifest):
+        loaded = open_model(folder, backend, budgets, cancel=cancel, on_progress=emit)
     plan = loaded.plan
     emit(
         Loaded(
@@ -81,3 +84,22 @@ def _predict(loaded: LoadedModel) -> float | None:
         return loaded.plan.predict_pass_s(measure_speeds(loaded.backend, dtype, files[:8]))
     except (OSError, EngineError):
         return None
+
+
+@contextmanager
+def _explained(manifest: Manifest) -> Generator[None]:
+    """What the system refuses while a model is loaded, as the user's situation."""
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ENOMEM:
+            raise DamagedFile(
+                f"A file of {manifest.model} cannot be read: {error.strerror or error}.",
+                "Verify the model, and check that its folder can be read.",
+                detail=repr(error),
+            ) from error
+        raise OutOfMemory(
+            f"There is not enough memory free to load {manifest.model} as planned.",
+            "Close other programs, or allow it less memory (--ram, --vram).",
+            detail=repr(error),
+        ) from error

@@ -29,25 +29,32 @@ def run_conversation(engine: LocalEngine, sampling: SamplingOptions, *, system: 
     messages = _opening(system)
     while True:
         text = _read_line(is_terminal)
-        if text is None or text == "/exit":
+        command, _, rest = (text or "/exit").strip().partition(" ")
+        if text is None or command == "/exit":
             return 0
-        if text == "/new" or text.startswith("/system"):
-            if text.startswith("/system"):
-                system = text.removeprefix("/system").strip()
+        if command in ("/new", "/system"):
+            if command == "/system":
+                system = rest.strip()
             messages = _opening(system)
             engine.new_conversation()
-        elif text == "/help":
-            print(_HELP)
+        elif command == "/help":
+            print(_HELP, file=sys.stderr if as_json else sys.stdout)
         elif text.strip():
             messages.append(Message("user", text))
             try:
                 answer = _answer(engine, messages, sampling, as_json)
             except EngineError as error:
                 messages.pop()
+                if as_json:
+                    fields = {"event": "Failed", "error": type(error).__name__, "message": error.message}
+                    print(json.dumps({**fields, "next_step": error.next_step}, ensure_ascii=False), flush=True)
                 hint = " Type /new to start over." if isinstance(error, ContextOverflow) else ""
                 print(f"{error}{hint}", file=sys.stderr)
                 continue
-            messages.append(Message("assistant", answer))
+            if answer:
+                messages.append(Message("assistant", answer))
+            else:
+                messages.pop()  # stopped before the first word: as if it had not been asked
 
 
 def _answer(engine: LocalEngine, messages: list[Message], sampling: SamplingOptions, as_json: bool) -> str:

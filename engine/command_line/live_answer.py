@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+import unicodedata
 from typing import TextIO
 
 from rich.cells import cell_len, set_cell_size
@@ -45,7 +46,7 @@ class LiveAnswer:
 
     def show(self, event: Event) -> None:
         if isinstance(event, TokenArrived):
-            self._add(event.text)
+            self._add(without_controls(event.text))
         elif isinstance(event, LayerProgress):
             self._status = describe_layer(event)
         elif isinstance(event, LoadProgress):
@@ -101,6 +102,11 @@ class LiveAnswer:
             self._out.write(f"{_DIM}{describe_result(event.result)}{_PLAIN}\n")
         self._out.flush()
         self._line = self._status = ""
+
+
+def without_controls(text: str) -> str:
+    """A model's text without what would steer the terminal: escape sequences, bells, NUL."""
+    return "".join(c for c in text if c in "\n\t" or not unicodedata.category(c) == "Cc")
 
 
 def wrap_words(text: str, width: int) -> list[str]:

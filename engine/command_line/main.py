@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ EXIT_DONE, EXIT_FAILED, EXIT_CANCELLED = 0, 1, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     prepare_process()
+    _speak_utf8()
     cancel = CancelToken()
     _cancel_on_interrupt(cancel)
     store = ModelStore(options.data_dir or default_data_dir())
@@ -37,6 +39,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read us has left; there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # A full or closed output: nothing we print can be kept.
+        sys.stderr.write(f"strata-engine: The output cannot be written: {error.strerror}.\n")
+        return EXIT_FAILED
+
+
+def _speak_utf8() -> None:
+    """Models write every script there is; a pipe on Windows, or LANG=C, would refuse most of it."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
 
 
 def _print_error(error: EngineError, *, as_json: bool) -> None:

@@ -23,7 +23,7 @@ from engine.events import (
     TokenArrived,
 )
 from engine.generation.chat_format import ChatFormat, Message, Prompt
-from engine.generation.context_size import context_limit
+from engine.generation.context_size import cache_bytes, context_limit
 from engine.generation.kv_cache import KvCache
 from engine.generation.sampling import SamplingOptions, generation_kwargs
 from engine.generation.text_stream import TextStream
@@ -32,6 +32,9 @@ from engine.generation.torch_runner import TorchRunner
 from engine.streaming.loaded_model import LoadedModel
 
 Emit = Callable[[Event], None]
+
+_MEASURED_TOKENS = 1 << 20
+"""Far beyond every window, so that what sliding layers keep does not count for each token."""
 
 
 class _NoText:
@@ -107,7 +110,7 @@ class Session:
         stop = chat_format.stop_token_ids(self._loaded.generation_config.to_dict())
         token_ids = self.check_ids(so_far) if so_far else []
         try:
-            return self._generate(prompt.ids, options, stop, token_ids, emit, cancel)
+            return self._generate(self.check_ids(prompt.ids), options, stop, token_ids, emit, cancel)
         finally:
             self._previous = prompt, token_ids
 
@@ -229,14 +232,26 @@ class Session:
             bytes_moved=BytesMoved(now.device - before.device, now.host - before.host, now.disk - before.disk),
         )
 
-    def _check_context(self, prompt_tokens: int) -> None:
-        if self.context is not None and prompt_tokens >= self.context:
+    def _check_context(self, tokens: int) -> None:
+        """Before a pass: the model's limit, the user's, and the memory that is free for the cache now."""
+        limit = self._limit_now()
+        if limit is not None and tokens >= limit:
             raise ContextOverflow(
-                f"The conversation has {prompt_tokens:,} tokens; this model's context holds {self.context:,}.",
+                f"The conversation has {tokens:,} tokens; there is room for {limit:,}.",
                 "Shorten it, start a new conversation, or allow a larger context.",
-                need=prompt_tokens + 1,
-                have=self.context,
+                need=tokens + 1,
+                have=limit,
             )
+
+    def _limit_now(self) -> int | None:
+        """The context in tokens, cut to what half of the free memory holds besides what the cache has already."""
+        itemsize = getattr(torch, self._loaded.manifest.dtype).itemsize
+        per_token = cache_bytes(self._loaded.config, _MEASURED_TOKENS, itemsize) / _MEASURED_TOKENS
+        if per_token <= 0:
+            return self.context
+        free = self._loaded.backend.memory().free // 2
+        held = len(self._cache.token_ids) + int(free / per_token)
+        return held if self.context is None else min(self.context, held)
 
 
 def _no_tokenizer() -> UnsupportedModel:

@@ -21,7 +21,7 @@ import torch
 from transformers import GenerationConfig
 
 from engine.cancel import CancelToken
-from engine.errors import NotFinite
+from engine.errors import NotFinite, OutOfMemory
 from engine.events import LayerProgress, PassKind
 from engine.generation.kv_cache import KvCache
 from engine.streaming.loaded_model import LoadedModel
@@ -65,6 +65,7 @@ class TorchRunner:
         ids = torch.tensor([list(token_ids)], device=self._device)
         with torch.inference_mode(), self._pass(PassKind.PREFILL, 0, emit, cancel):
             logits = self._model(input_ids=ids).logits
+            self._check_finite(logits)
         return logits[0].float().cpu()
 
     def decode(
@@ -117,7 +118,7 @@ class TorchRunner:
         config: Any = GenerationConfig.from_dict(self._loaded.generation_config.to_dict())
         config.update(**generation_kwargs, use_cache=True, max_length=None, cache_implementation=None)
         # The stop tokens are the session's business; here the model only never ends by itself.
-        config.update(eos_token_id=None, max_new_tokens=1 << 30, num_beams=1, num_return_sequences=1)
+        config.update(stop_strings=None, eos_token_id=None, max_new_tokens=1 << 30, num_beams=1, num_return_sequences=1)
         if config.pad_token_id is None:
             config.pad_token_id = 0
         ids = torch.tensor([list(token_ids)], device=self._device)
@@ -151,7 +152,7 @@ class TorchRunner:
         was_enabled = gc.isenabled()
         gc.disable()
         try:
-            with streamer.run_pass(kind, index, emit=emit, cancel=cancel):
+            with _memory_errors_explained(), streamer.run_pass(kind, index, emit=emit, cancel=cancel):
                 yield
                 backend.synchronize()
             if is_decoding and streamer.last_pass_s is not None:
@@ -186,3 +187,18 @@ class _Sampler:
             return torch.argmax(scores, dim=-1)
         probabilities = torch.softmax(scores, dim=-1)
         return torch.multinomial(probabilities, num_samples=1, generator=self._generator).squeeze(1)
+
+
+@contextmanager
+def _memory_errors_explained() -> Generator[None]:
+    """torch reports a full device, and a full host, each in its own way."""
+    try:
+        yield
+    except (MemoryError, torch.OutOfMemoryError, RuntimeError) as error:
+        if type(error) is RuntimeError and "allocate memory" not in str(error):
+            raise
+        raise OutOfMemory(
+            "There was not enough memory left to compute with this conversation.",
+            "Close other programs, start a new conversation, or allow the model less memory (--ram, --vram).",
+            detail=repr(error),
+        ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ from engine.streaming.block_roles import block_sizes, expert_sizes
 from engine.streaming.residency import Budgets, ResidencyPlan, plan_residency
 from engine.streaming.streamer import Streamer
 from engine.weights.reader import DEFAULT_THREADS
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -58,13 +61,20 @@ def open_model(
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
     reader_threads: int = DEFAULT_THREADS,
 ) -> LoadedModel:
-    """Raises ``BudgetTooSmall`` before anything is read, ``DamagedFile``, ``UnsupportedModel``, ``Cancelled``."""
+    """Raises ``BudgetTooSmall`` before anything is read, ``DamagedFile``, ``UnsupportedModel``, ``Cancelled``.
+
+    Also what the system raises where a file cannot be opened or memory cannot be had: ``OSError``, ``MemoryError``.
+    """
     manifest = read_manifest(folder)
     experts = expert_sizes(manifest.experts)
     plan = plan_residency(block_sizes(manifest), budgets, is_unified=backend.is_unified, experts=experts)
-    config = AutoConfig.from_pretrained(folder)
-    model = _empty_model(manifest, config)
-    streamer = Streamer(model, manifest, folder, plan, backend, reader_threads=reader_threads)
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    try:
+        model = _empty_model(manifest, config)
+        streamer = Streamer(model, manifest, folder, plan, backend, reader_threads=reader_threads)
+    except BaseException:
+        backend.close()
+        raise
     try:
         for progress in streamer.load_resident(cancel):
             on_progress(progress)
@@ -94,6 +104,9 @@ def _empty_model(manifest: Manifest, config: PreTrainedConfig) -> PreTrainedMode
 
 
 def _generation_config(folder: Path, model: PreTrainedModel) -> GenerationConfig:
-    if (folder / "generation_config.json").is_file():
-        return GenerationConfig.from_pretrained(folder)
+    try:
+        if (folder / "generation_config.json").is_file():
+            return GenerationConfig.from_pretrained(folder)
+    except (OSError, ValueError, TypeError) as error:
+        log.warning("generation_config.json of %s cannot be read, its config serves instead: %r", folder, error)
     return GenerationConfig.from_model_config(model.config)

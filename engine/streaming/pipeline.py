@@ -207,7 +207,8 @@ class _Staged:
 
     @property
     def is_ready(self) -> bool:
-        return self.ticket is None or (self.ticket.is_done and self.ticket.error is None)
+        ticket = self.ticket
+        return ticket is None or (ticket.is_done and ticket.error is None and not ticket.is_abandoned)
 
 
 @dataclass(slots=True)
@@ -261,15 +262,26 @@ class StagedPipeline:
                 self._is_open = True
                 self._advance()
             self._order.saw(block)
-        while not self._copied:
-            ticket = self._staged[0].ticket
+        slot = self._arrived_slot()
+        while slot is None:
+            ticket = self._first_ticket()
             while ticket is not None and not ticket.wait(WAIT_STEP_S):
                 on_wait(block, ticket)
-            with self._lock:
-                self._advance()
-        slot = self._copied[0].slot
+            slot = self._arrived_slot()
         self._backend.begin_use(slot)
         return slot
+
+    def _arrived_slot(self) -> DeviceSlot | None:
+        """The slot of the block that is wanted now, once its copy was started."""
+        with self._lock:
+            if not self._copied:
+                self._advance()
+            return self._copied[0].slot if self._copied else None
+
+    def _first_ticket(self) -> ReadTicket | None:
+        """The read the wanted block waits for; None where it has just gone on to its copy."""
+        with self._lock:
+            return self._staged[0].ticket if self._staged and not self._copied else None
 
     def release(self) -> None:
         with self._lock:
@@ -345,7 +357,7 @@ class StagedPipeline:
             self._backend.synchronize()
         finally:
             self._lock.acquire()
-        self._staged.clear()
-        self._copied.clear()
-        for ring in (*self._device_rings, *self._host_rings):
-            ring.reset()
+            self._staged.clear()
+            self._copied.clear()
+            for ring in (*self._device_rings, *self._host_rings):
+                ring.reset()

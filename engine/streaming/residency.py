@@ -273,7 +273,7 @@ def _plan_with_slots(
         streamed = now_streamed
     if found is None:
         return None
-    resident, slots = found
+    resident, slots = _fill_what_is_left(blocks, *found, budgets.device_bytes)
     on_host, host_count = _choose_host(blocks, resident, slots, budgets.host_bytes, is_unified)
     if on_host is None:
         return None
@@ -304,12 +304,25 @@ def _choose_resident(blocks: Sequence[BlockSize], room: int) -> set[str] | None:
 
 
 def _spread_evenly(layers: Sequence[BlockSize], room: int) -> list[BlockSize]:
-    """As many layers as ``room`` holds, evenly spaced over the depth."""
-    for count in range(len(layers), 0, -1):
-        picked = [layers[(2 * i + 1) * len(layers) // (2 * count)] for i in range(count)]
-        if sum(block.nbytes for block in picked) <= room:
-            return picked
-    return []
+    """Layers for ``room`` bytes, evenly spread over the depth; what is left is filled where the gaps are widest."""
+    total = sum(layer.nbytes for layer in layers)
+    if not layers or room >= total:
+        return list(layers)
+    kept: set[int] = set()
+    left = room
+    # Error diffusion: every layer earns its share of the room, and stays once it has earned its size.
+    credit = total / len(layers) / 2
+    for index, layer in enumerate(layers):
+        credit += layer.nbytes * room / total
+        if credit >= layer.nbytes <= left:
+            kept.add(index)
+            credit -= layer.nbytes
+            left -= layer.nbytes
+    while fitting := [i for i, layer in enumerate(layers) if i not in kept and layer.nbytes <= left]:
+        widest = max(fitting, key=lambda index: min((abs(index - other) for other in kept), default=0))
+        kept.add(widest)
+        left -= layers[widest].nbytes
+    return [layers[index] for index in sorted(kept)]
 
 
 def _slot_sizes(streamed: Sequence[BlockSize], count: int, outlier_ratio: float) -> tuple[tuple[int, int], ...]:
@@ -338,6 +351,25 @@ def _keep_instead_of_slots(resident: set[str], classes: Sequence[SlotClass]) -> 
     spare = [slots for slots in classes if slots.count >= len(slots.blocks)]
     kept = {name for slots in spare for name in slots.blocks}
     return resident | kept, tuple(slots for slots in classes if slots not in spare)
+
+
+def _fill_what_is_left(
+    blocks: Sequence[BlockSize], resident: set[str], classes: tuple[SlotClass, ...], device_bytes: int
+) -> tuple[set[str], tuple[SlotClass, ...]]:
+    """Keeps further streamed blocks while one fits beside what stays and the slots."""
+    sizes = {block.name: block.nbytes for block in blocks}
+    while True:
+        left = device_bytes - sum(sizes[name] for name in resident)
+        left -= sum(slots.nbytes * slots.count for slots in classes)
+        fitting = [name for slots in classes for name in slots.blocks if sizes[name] <= left]
+        if not fitting:
+            return resident, classes
+        kept = min(fitting, key=lambda name: (-sizes[name], name))
+        resident = resident | {kept}
+        classes = tuple(
+            replace(slots, blocks=slots.blocks - {kept}) for slots in classes if slots.blocks - {kept}
+        )
+        resident, classes = _keep_instead_of_slots(resident, classes)
 
 
 def _choose_host(

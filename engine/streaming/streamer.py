@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,8 @@ class Streamer:
         self._reader_threads = reader_threads
         self._plan = plan
         self._backend = backend
+        self._handles = _open_all(folder, manifest)
         self._reader = Reader(reader_threads)
-        self._handles = {block.name: ReadHandle(folder / block.file) for block in manifest.blocks}
         self._hooks: list[RemovableHandle] = []
         self._units: list[_Unit] = []
         self._memory: list[object] = []
@@ -245,7 +246,8 @@ class Streamer:
                 dtype = TORCH_DTYPES[entry.dtype]
                 table = DiskRowTable(self._reader, self._handles[block.name], offset, entry.shape, dtype)
             self._tables.append(table)
-            lookup = _RowLookup(self._model, entry.name, table, self._backend.device)
+            reading = partial(self._reading, block)
+            lookup = _RowLookup(self._model, entry.name, table, self._backend.device, reading)
             module = self._model.get_submodule(block.module)
             self._hooks.append(module.register_forward_pre_hook(lookup.before))
             self._hooks.append(module.register_forward_hook(lookup.after))
@@ -380,13 +382,29 @@ class Streamer:
             ) from error
 
 
+def _open_all(folder: Path, manifest: Manifest) -> dict[str, ReadHandle]:
+    """Every block file, open; or none of them. Raises ``OSError``."""
+    with ExitStack() as opened:
+        handles = {block.name: opened.enter_context(ReadHandle(folder / block.file)) for block in manifest.blocks}
+        opened.pop_all()
+    return handles
+
+
 class _RowLookup:
     """Turns an embedding's lookup in the whole matrix into one in the few rows its ids name."""
 
-    def __init__(self, model: nn.Module, name: str, table: RowTable, device: torch.device) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        name: str,
+        table: RowTable,
+        device: torch.device,
+        reading: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         self._place = place_of(model, name)
         self._table = table
         self._device = device
+        self._reading = reading
         # One NaN seen as the whole matrix: the model's device and shape are right, a stray use is not.
         nan = torch.full((1, 1), float("nan"), dtype=self._place.empty.dtype, device=device)
         self._idle = nn.Parameter(nan.expand(self._place.empty.shape), requires_grad=False)
@@ -398,7 +416,8 @@ class _RowLookup:
     def before(self, _module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
         ids: torch.Tensor = args[0]
         rows, places = torch.unique(ids.cpu(), return_inverse=True)
-        weight = self._table.gather(rows).to(self._device)
+        with self._reading():
+            weight = self._table.gather(rows).to(self._device)
         self._place.registry[self._place.key] = nn.Parameter(weight, requires_grad=False)
         return (places.to(ids.device), *args[1:])
 

@@ -101,7 +101,9 @@ class Reader:
         ``on_done`` runs in a reader after the last byte. ``offset`` and the memory are aligned.
         """
         starts = range(0, nbytes, self._chunk_bytes)
-        ticket = ReadTicket(nbytes, _chunks_left=len(starts), _on_done=on_done)
+        ticket = ReadTicket(nbytes, _chunks_left=max(len(starts), 1), _on_done=on_done)
+        if nbytes == 0:
+            ticket.chunk_done(0, None)
         for start in starts:
             expected = min(self._chunk_bytes, nbytes - start)
             view = destination[start : start + round_up(expected, ALIGNMENT)]

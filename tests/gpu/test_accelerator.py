@@ -6,7 +6,6 @@ path everywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,9 +37,9 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(DEVICE is None, reason="no acc
 
 
 @pytest.fixture
-def backend() -> Iterator[Backend]:
+def backend() -> Backend:
     assert DEVICE is not None
-    yield open_backend(DEVICE)
+    return open_backend(DEVICE)
 
 
 @pytest.fixture(scope="module", params=["llama", "qwen3+tied", "mixtral", "mamba2"])

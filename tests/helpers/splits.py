@@ -21,6 +21,16 @@ from engine.streaming.loaded_model import LoadedModel, open_model
 from engine.streaming.residency import Budgets, ExpertSizes, Role
 from tests.helpers.families import make_checkpoint, write_tiny_tokenizer
 
+RESIDENCIES = (
+    "all resident",
+    "one slot",
+    "two slots",
+    "half resident",
+    "device, one slot",
+    "device, from host",
+    "device, three tiers",
+)
+
 PROMPT = [3, 5, 7, 11, 13, 17, 19, 23, 29, 31]
 
 
@@ -41,8 +51,8 @@ def cut(checkpoint: Path, folder: Path) -> Path:
     return store.folder_for(source.record)
 
 
-def residencies(split: Path) -> dict[str, tuple[Backend, Budgets]]:
-    """A backend and budgets for everything between one block at a time and the whole model resident."""
+def residency(split: Path, name: str) -> tuple[Backend, Budgets]:
+    """A backend and budgets for one of ``RESIDENCIES``, from one block at a time to the whole model resident."""
     manifest = read_manifest(split)
     sizes = block_sizes(manifest)
     experts = expert_sizes(manifest.experts) or ExpertSizes(0, 0, 0, 0)
@@ -50,18 +60,16 @@ def residencies(split: Path) -> dict[str, tuple[Backend, Budgets]]:
     total = sum(block.nbytes for block in sizes) + experts.count * experts.slot_nbytes
     always = sum(block.nbytes for block in sizes if block.role is Role.ALWAYS) + routed
     block = max(block.nbytes for block in sizes if block.role is Role.ONCE)
-    return {
-        "all resident": (CpuBackend(), Budgets(total, 0)),
-        "one slot": (CpuBackend(), Budgets(always + block, 0)),
-        "two slots": (CpuBackend(), Budgets(always + 2 * block, 0)),
-        "half resident": (CpuBackend(), Budgets(max(total // 2, always + block), 0)),
-        "device, one slot": (SimulatedBackend(always + block), Budgets(always + block, 2 * block + routed)),
-        "device, from host": (SimulatedBackend(always + 2 * block), Budgets(always + 2 * block, total)),
-        "device, three tiers": (
-            SimulatedBackend(max(total // 2, always + block), bytes_per_second=2e9),
-            Budgets(max(total // 2, always + block), max(total // 4, 2 * block + routed)),
-        ),
-    }
+    half = max(total // 2, always + block)
+    if name in ("all resident", "one slot", "two slots", "half resident"):
+        room = {"all resident": total, "one slot": always + block, "two slots": always + 2 * block}.get(name, half)
+        return CpuBackend(), Budgets(room, 0)
+    if name == "device, one slot":
+        return SimulatedBackend(always + block), Budgets(always + block, 2 * block + routed)
+    if name == "device, from host":
+        return SimulatedBackend(always + 2 * block), Budgets(always + 2 * block, total)
+    assert name == "device, three tiers"
+    return SimulatedBackend(half, bytes_per_second=2e9), Budgets(half, max(total // 4, 2 * block + routed))
 
 
 def load(split: Path, backend: Backend, budgets: Budgets) -> LoadedModel:

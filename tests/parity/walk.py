@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from tests.helpers.families import SKIPPED, family_names, make_checkpoint, plain_outputs
-from tests.helpers.splits import PROMPT, cut, load, residencies, streamed_outputs
+from tests.helpers.splits import PROMPT, cut, load, residency, streamed_outputs
 
 RESIDENCIES = ("all resident", "one slot", "device, one slot")
 NEW_TOKENS = 16
@@ -46,7 +46,7 @@ def compare(family: str, folder: Path) -> Verdict:
         split = cut(checkpoint, folder)
         problems: list[str] = []
         for name in RESIDENCIES:
-            loaded = load(split, *residencies(split)[name])
+            loaded = load(split, *residency(split, name))
             try:
                 blocks = loaded.streamer.block_count
                 logits, tokens = streamed_outputs(loaded, PROMPT, NEW_TOKENS)

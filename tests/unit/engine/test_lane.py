@@ -65,3 +65,17 @@ def test_leaving_the_events_early_cancels_the_job_and_waits_for_it(lane: Lane) -
     assert next(events) == Notice("begun")
     events.close()  # pyright: ignore[reportAttributeAccessIssue]
     assert ended.is_set()
+
+
+def test_a_finished_job_never_cancels_its_token(lane: Lane) -> None:
+    for _ in range(300):
+        cancel = CancelToken()
+        list(lane.events(lambda emit: Finished(Outcome.DONE), cancel))
+        assert not cancel.is_cancelled
+
+
+def test_a_closed_lane_says_so_instead_of_waiting_for_ever() -> None:
+    lane = Lane("closed")
+    lane.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        list(lane.events(lambda emit: Finished(Outcome.DONE), CancelToken()))

@@ -62,7 +62,7 @@ def test_an_error_in_a_reader_reaches_the_one_who_waits(tmp_path: Path, reader: 
     write_file(tmp_path / "file", 100_000)
     handle = ReadHandle(tmp_path / "file")
     handle.close()
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="Bad file descriptor"):
         reader.submit(handle, 0, 100_000, aligned_buffer(100_000)).wait(10)
 
 

@@ -157,6 +157,35 @@ def test_the_slowest_of_disk_bus_and_memory_decides_the_prediction() -> None:
     assert plan.predict_pass_s(Speeds(disk=1e9, memory=1, bus=1e9)) == plan.used_bytes
 
 
+@pytest.mark.parametrize("share", [0.15, 0.25, 0.4, 0.6, 0.8])
+def test_layers_of_unequal_size_leave_no_room_that_another_one_would_fit_into(share: float) -> None:
+    sizes = [1000 if index % 2 else 100 for index in range(32)]
+    blocks = [BlockSize("norm", Role.ALWAYS, 1)]
+    blocks += [BlockSize(f"layer-{i:03d}", Role.ONCE, size, is_layer=True) for i, size in enumerate(sizes)]
+    budget = int(sum(sizes) * share) + 3000
+    plan = plan_residency(blocks, Budgets(budget, 0), is_unified=True)
+    left = budget - plan.device_bytes - plan.slot_bytes
+    streamed = [block.nbytes for block in blocks if plan.tier(block.name) is Tier.DISK]
+    assert left < min(streamed)
+    assert plan.device_bytes + plan.slot_bytes >= 0.8 * budget
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_left_of_a_budget_holds_no_streamed_layer(seed: int) -> None:
+    rng = random.Random(seed)
+    blocks = random_model(rng)
+    budget = int(sum(block.nbytes for block in blocks) * rng.uniform(0.3, 0.95))
+    try:
+        plan = plan_residency(blocks, Budgets(budget, 0), is_unified=True)
+    except BudgetTooSmall:
+        return
+    if plan.slot_bytes == 0 or max(slots.count for slots in plan.device_slots) < 3:
+        return  # so little room that the number of slots gave way first
+    left = budget - plan.device_bytes - plan.slot_bytes
+    streamed = [block.nbytes for block in blocks if block.is_layer and plan.tier(block.name) is Tier.DISK]
+    assert all(nbytes > left for nbytes in streamed)
+
+
 # Experts
 
 QWEN3_30B = ExpertSizes(slot_nbytes=9_437_184, count=48 * 128, floor_slots=8, routed_slots=48 * 8)

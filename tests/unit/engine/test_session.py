@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,7 +18,7 @@ from engine.generation.sampling import SamplingOptions
 from engine.generation.session import Session
 from engine.streaming.loaded_model import LoadedModel
 from tests.helpers.families import load_plain
-from tests.helpers.splits import PROMPT, load, make_split, residencies
+from tests.helpers.splits import PROMPT, load, make_split, residency
 
 GREEDY = SamplingOptions(greedy=True, max_new_tokens=12)
 
@@ -30,7 +31,7 @@ def split(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def loaded(split: tuple[Path, Path]) -> Iterator[LoadedModel]:
-    model = load(split[1], *residencies(split[1])["two slots"])
+    model = load(split[1], *residency(split[1], "two slots"))
     yield model
     model.close()
 
@@ -172,7 +173,8 @@ def test_greedy_tokens_with_a_penalty_equal_those_of_transformers(
     finished = session.complete(PROMPT, options, emit=lambda event: None, cancel=CancelToken())
     plain = load_plain(split[0])
     kwargs = {} if penalty is None else {"repetition_penalty": penalty}
-    want = plain.generate(
+    generate: Any = plain.generate
+    want = generate(
         torch.tensor([PROMPT]), do_sample=False, max_new_tokens=12, min_new_tokens=12, eos_token_id=None, **kwargs
     )
     assert isinstance(finished.result, GenerationResult)
@@ -209,3 +211,24 @@ def test_the_result_counts_time_tokens_and_bytes(session: Session, loaded: Loade
     assert 0 < result.first_token_s <= result.total_s
     streamed = loaded.plan.streamed_bytes
     assert result.bytes_moved.disk >= streamed * 0.9 * len(result.token_ids)
+
+
+def test_a_conversation_that_free_memory_cannot_hold_is_refused(
+    session: Session, loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.backends.base import MemoryFigures
+
+    monkeypatch.setattr(type(loaded.backend), "memory", lambda self: MemoryFigures(1 << 30, 100_000))
+    with pytest.raises(ContextOverflow) as caught:
+        ask(session, "a long question " * 20)
+    assert 0 < caught.value.have < caught.value.need
+
+
+def test_a_template_that_makes_ids_the_model_does_not_have_is_refused(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.generation.chat_format import ChatFormat, Prompt
+
+    monkeypatch.setattr(ChatFormat, "encode_prompt", lambda self, messages: Prompt("x", (3, 999)))
+    with pytest.raises(InvalidRequest, match="999"):
+        ask(session, "Hello")

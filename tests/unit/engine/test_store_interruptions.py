@@ -306,3 +306,21 @@ def test_the_starters_file_stays_whatever_is_asked(
     assert any(isinstance(event, Notice) for event in events)
     assert path.is_file()
     assert store.resolve("starter") == store.folder_for(source.record)
+
+
+def test_a_full_drive_asks_nobody_to_delete_what_is_not_theirs(
+    checkpoint: Path, tmp_path: Path, store: ModelStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.store import gguf_file
+    from tests.helpers.gguf_files import Q4_0, write_gguf
+
+    path = write_gguf(tmp_path / "starter.gguf", "llama", Q4_0)
+    monkeypatch.setattr(gguf_file, "_starter_path", lambda: path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**12, 0, 0))
+    with pytest.raises(DiskFull) as caught:
+        list(split_source(open_source(checkpoint), store))
+    assert "original be deleted" in caught.value.next_step
+    for source, deletes in (("starter", False), (str(checkpoint), True)):
+        with pytest.raises(DiskFull) as caught:
+            list(split_source(open_source(source), store, delete_original=deletes))
+        assert "original" not in caught.value.next_step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from engine.cancel import CancelToken
 from engine.errors import ModelBusy, ModelNotFound
 from engine.events import JobProgress
+from engine.local import LocalEngine
 from engine.store.manifest import MANIFEST_NAME
 from engine.store.model_store import ModelState, ModelStore, default_data_dir
 from engine.store.open_source import open_source
@@ -137,3 +139,33 @@ def test_the_data_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch
 def test_an_empty_store_has_no_models(store: ModelStore) -> None:
     assert store.list() == []
     assert not store.data_dir.exists()
+
+
+def test_of_two_splits_of_one_original_the_one_of_what_is_there_now_is_meant(
+    store: ModelStore, tmp_path: Path
+) -> None:
+    checkpoint = make_checkpoint("llama", tmp_path / "mine", form="single")
+    times = (checkpoint / "model.safetensors").stat()
+    first = Path(cut(checkpoint, store).path)
+    os.utime(checkpoint / "model.safetensors", (1, 1))
+    second = Path(cut(checkpoint, store).path)
+    assert store.resolve("mine") == second
+    os.utime(checkpoint / "model.safetensors", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert store.resolve("mine") == first
+    shutil.rmtree(checkpoint)
+    assert store.resolve("mine") == second
+    with pytest.raises(ModelNotFound, match="could be any of"):
+        store.remove("mine")
+
+
+def test_one_damaged_config_hides_no_model(store: ModelStore, split: Path, tmp_path: Path) -> None:
+    other = Path(cut(make_checkpoint("llama", tmp_path / "other", seed=1), store).path)
+    for text in ("{", "[]", "\"model\"", '{"max_position_embeddings": "many"}', None):
+        if text is None:
+            (other / "config.json").unlink()
+        else:
+            (other / "config.json").write_text(text)
+        with LocalEngine(store) as engine:
+            models = {model.name: model for model in engine.list_models()}
+        assert models[split.name].state == "ready"
+        assert (models[other.name].state, models[other.name].context) == ("damaged", None)

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import AutoConfig
 
 from engine.errors import EngineError, SourceError, UnsupportedModel
+from engine.models.architecture import find_model_class
 from engine.store.checkpoint_config import is_known_type
 from engine.store.checkpoint_folder import find_side_files
 from engine.store.manifest import SourceKind
 from engine.store.open_source import open_source
 from engine.store.source import is_same_source, safe_name, source_from_json, split_folder_name
-from tests.helpers.checkpoints import COMMIT, make_hub_cache
+from tests.helpers.checkpoints import COMMIT, make_checkpoint, make_hub_cache
 
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"]}
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 4976698672\n"
@@ -333,3 +335,23 @@ def test_side_files_are_what_belongs_to_the_model(tmp_path: Path) -> None:
     (tmp_path / "additional_chat_templates").mkdir()
     (tmp_path / "additional_chat_templates" / "tools.jinja").write_text("")
     assert find_side_files(tmp_path) == tuple(sorted([*wanted, "additional_chat_templates/tools.jinja"]))
+
+
+@pytest.mark.parametrize("names", [["FooForCausalLM"], ["FooForCausalLM", "BarModel"]])
+def test_an_architecture_nobody_knows_is_not_run_as_another(names: list[str], tmp_path: Path) -> None:
+    checkpoint = make_checkpoint("llama", tmp_path / "checkpoint")
+    config = json.loads((checkpoint / "config.json").read_text())
+    (checkpoint / "config.json").write_text(json.dumps({**config, "architectures": names}))
+    with pytest.raises(UnsupportedModel, match="FooForCausalLM"):
+        open_source(checkpoint)
+    with pytest.raises(UnsupportedModel, match="FooForCausalLM"):
+        find_model_class(AutoConfig.from_pretrained(checkpoint))
+
+
+@pytest.mark.parametrize("names", [["LLaMAForCausalLM"], ["FooForCausalLM", "LlamaForCausalLM"], ["LlamaModel"]])
+def test_an_old_spelling_and_a_bare_model_are_known(names: list[str], tmp_path: Path) -> None:
+    checkpoint = make_checkpoint("llama", tmp_path / "checkpoint")
+    config = json.loads((checkpoint / "config.json").read_text())
+    (checkpoint / "config.json").write_text(json.dumps({**config, "architectures": names}))
+    open_source(checkpoint)
+    assert find_model_class(AutoConfig.from_pretrained(checkpoint)).__name__ == "LlamaForCausalLM"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,9 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
 
 from engine.cancel import CancelToken
-from engine.errors import ModelBusy, SourceError, TargetNotWritable, UnsupportedModel
+from engine.errors import DamagedFile, ModelBusy, SourceError, TargetNotWritable, UnsupportedModel
 from engine.events import Finished, JobProgress, Notice, Outcome
-from engine.store.manifest import FILE_ALIGNMENT, TENSOR_ALIGNMENT, read_manifest
+from engine.store.manifest import FILE_ALIGNMENT, MANIFEST_NAME, TENSOR_ALIGNMENT, read_manifest
 from engine.store.model_store import ModelStore
 from engine.store.open_source import open_source
 from engine.store.splitter import split_source
@@ -261,3 +262,68 @@ def test_a_pickle_that_wants_to_run_code_is_not_opened(tmp_path: Path, store: Mo
         cut(checkpoint, store)
     assert not (tmp_path / "sprung").exists()
     assert not store.data_dir.exists()
+
+
+@pytest.mark.parametrize("damage", ["a block is missing", "a block is cut off", "a tokenizer is missing"])
+def test_splitting_again_mends_a_damaged_split(damage: str, tmp_path: Path, store: ModelStore) -> None:
+    checkpoint = make_checkpoint("llama", tmp_path / "checkpoint")
+    (checkpoint / "tokenizer.json").write_text("{}")
+    split = Path(cut(checkpoint, store).path)
+    before = files_of(split)
+    block = split / "blocks/layer-001.safetensors"
+    size = block.stat().st_size
+    if damage == "a block is cut off":
+        block.write_bytes(block.read_bytes()[:-1])
+    else:
+        (block if "block" in damage else split / "tokenizer.json").unlink()
+    events = list(split_source(open_source(checkpoint), store, floor_bytes=0))
+    assert any(isinstance(event, Notice) and "damaged or missing" in event.text for event in events)
+    assert files_of(split) == before
+    assert result_of(events).bytes_written == (size if "block" in damage else 0)
+    assert len(list(split_source(open_source(checkpoint), store))) == 1
+
+
+def test_a_damaged_split_another_engine_made_is_cut_anew(tmp_path: Path, store: ModelStore) -> None:
+    checkpoint = make_checkpoint("llama", tmp_path / "checkpoint")
+    split = Path(cut(checkpoint, store).path)
+    before = files_of(split)
+    block = split / "blocks/layer-001.safetensors"
+    block.unlink()
+    manifest = split / MANIFEST_NAME
+    entry = read_manifest(split).block("layer-001")
+    manifest.write_text(manifest.read_text().replace(entry.sha256, "0" * 64))
+    assert cut(checkpoint, store).bytes_written > entry.size
+    assert files_of(split) == before
+
+
+def test_a_damaged_split_whose_original_is_partly_gone_says_so(tmp_path: Path, store: ModelStore) -> None:
+    checkpoint = make_checkpoint("llama", tmp_path / "checkpoint")
+    source = open_source(checkpoint)
+    (Path(cut(checkpoint, store).path) / "blocks/layer-001.safetensors").unlink()
+    next(checkpoint.glob("*.safetensors")).unlink()
+    with pytest.raises(DamagedFile, match="part of the original was deleted"):
+        list(split_source(source, store, floor_bytes=0))
+
+
+@pytest.mark.parametrize("change", ["touched", "copied", "changed"])
+def test_a_second_split_of_what_was_cut_before_is_told_with_its_bytes(
+    change: str, tmp_path: Path, store: ModelStore
+) -> None:
+    checkpoint = make_checkpoint("llama", tmp_path / "checkpoint", form="single")
+    first = Path(cut(checkpoint, store).path)
+    if change == "touched":
+        os.utime(checkpoint / "model.safetensors", (1, 1))
+    elif change == "copied":
+        shutil.copytree(checkpoint, tmp_path / "copy")
+        checkpoint = tmp_path / "copy"
+        os.utime(checkpoint / "model.safetensors", (1, 1))
+    else:
+        make_checkpoint("llama", checkpoint, form="single", seed=1)
+    events = list(split_source(open_source(checkpoint), store, floor_bytes=0))
+    (notice,) = [event for event in events if isinstance(event, Notice)]
+    assert first.name in notice.text
+    assert " kB" in notice.text
+    assert events.index(notice) < next(i for i, event in enumerate(events) if isinstance(event, JobProgress))
+    assert first.is_dir()
+    other = make_checkpoint("llama", tmp_path / "another", seed=2)
+    assert not [e for e in split_source(open_source(other), store, floor_bytes=0) if isinstance(e, Notice)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
 from pathlib import Path
 
@@ -10,10 +12,12 @@ import pytest
 from engine.cancel import CancelToken
 from engine.errors import DamagedFile
 from engine.events import Event, Finished, JobProgress, Outcome, VerifyResult
+from engine.store import gguf_file
 from engine.store.manifest import MANIFEST_NAME, read_manifest
 from engine.store.model_store import ModelStore
 from engine.store.verifier import check_sizes, verify
 from tests.helpers.checkpoints import cut, files_of, make_checkpoint
+from tests.helpers.gguf_files import Q4_0, write_gguf
 
 LAYER = "blocks/layer-001.safetensors"
 
@@ -123,3 +127,38 @@ def test_cancelling_a_verification_is_an_outcome(split: Path) -> None:
     last = list(verify(split, cancel=cancel))[-1]
     assert isinstance(last, Finished)
     assert last.outcome is Outcome.CANCELLED
+
+
+def test_the_starter_is_repaired_from_its_package_wherever_that_is_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_gguf(tmp_path / "starter.gguf", "llama", Q4_0)
+    monkeypatch.setattr(gguf_file, "_starter_path", lambda: path)
+    split = Path(cut("starter", ModelStore(tmp_path / "data")).path)
+    before = files_of(split)
+    flip_byte(split / LAYER, 9000)
+    assert result_of(list(verify(split, repair=True))).repaired == (LAYER,)
+    (tmp_path / "reinstalled").mkdir()
+    path = path.rename(tmp_path / "reinstalled" / path.name)
+    os.utime(path)
+    (split / "tokenizer.json").unlink()
+    flip_byte(split / LAYER, 9000)
+    assert set(result_of(list(verify(split, repair=True))).repaired) == {LAYER, "tokenizer.json"}
+    assert files_of(split) == before
+
+
+def test_the_advice_names_what_a_command_finds(split: Path, tmp_path: Path) -> None:
+    elsewhere = shutil.copytree(split, tmp_path / "else where")
+    for folder in (split, elsewhere):
+        flip_byte(folder / LAYER, 9000)
+    store = ModelStore(tmp_path / "data")
+    with pytest.raises(DamagedFile) as caught:
+        list(verify(split, store=store))
+    assert f"verify {split.name} --repair" in caught.value.next_step
+    with pytest.raises(DamagedFile) as caught:
+        list(verify(elsewhere, store=store))
+    assert f"verify '{elsewhere}' --repair" in caught.value.next_step
+    (elsewhere / LAYER).unlink()
+    with pytest.raises(DamagedFile) as caught:
+        check_sizes(elsewhere, read_manifest(elsewhere))
+    assert f"verify '{elsewhere}' --repair" in caught.value.next_step

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,27 +12,21 @@ import torch
 
 from engine.backends.torch_backend import CpuBackend
 from engine.cancel import Cancelled, CancelToken
-from engine.errors import BudgetTooSmall, DamagedFile
+from engine.errors import BudgetTooSmall, DamagedFile, OutOfMemory
 from engine.events import LayerProgress, PassKind
 from engine.generation.kv_cache import KvCache
 from engine.generation.torch_runner import TorchRunner
+from engine.load_options import LoadOptions
+from engine.loading import load_model
 from engine.store.manifest import read_manifest
 from engine.streaming.block_roles import block_sizes
 from engine.streaming.loaded_model import LoadedModel
 from engine.streaming.residency import Budgets, Role, Tier
+from engine.weights.direct_io import ReadHandle
 from tests.helpers.families import PlainOutputs, plain_outputs
-from tests.helpers.splits import PROMPT, greedy_tokens, load, make_split, residencies, streamed_outputs
+from tests.helpers.splits import PROMPT, RESIDENCIES, greedy_tokens, load, make_split, residency, streamed_outputs
 
 FAMILIES = ["llama", "qwen3+tied", "gpt2", "mixtral"]
-RESIDENCIES = [
-    "all resident",
-    "one slot",
-    "two slots",
-    "half resident",
-    "device, one slot",
-    "device, from host",
-    "device, three tiers",
-]
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
@@ -47,17 +42,17 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def one_slot(llama: Path) -> Iterator[LoadedModel]:
-    loaded = load(llama, *residencies(llama)["one slot"])
+    loaded = load(llama, *residency(llama, "one slot"))
     yield loaded
     loaded.close()
 
 
-@pytest.mark.parametrize("residency", RESIDENCIES)
+@pytest.mark.parametrize("name", RESIDENCIES)
 def test_logits_and_tokens_equal_plain_transformers_bit_for_bit(
-    family: tuple[Path, PlainOutputs], residency: str
+    family: tuple[Path, PlainOutputs], name: str
 ) -> None:
     split, plain = family
-    loaded = load(split, *residencies(split)[residency])
+    loaded = load(split, *residency(split, name))
     try:
         logits, tokens = streamed_outputs(loaded, PROMPT, 16)
         assert torch.equal(logits, torch.as_tensor(plain.logits))
@@ -149,7 +144,7 @@ def test_an_exception_in_the_middle_of_a_pass_leaves_a_usable_engine(one_slot: L
 
 def test_a_file_that_shrinks_while_the_model_is_loaded_is_named(tmp_path: Path) -> None:
     _, split = make_split("llama", tmp_path)
-    loaded = load(split, *residencies(split)["one slot"])
+    loaded = load(split, *residency(split, "one slot"))
     block = loaded.manifest.block("layer-001")
     path = split / block.file
     whole = path.read_bytes()
@@ -212,7 +207,7 @@ def test_no_garbage_is_collected_and_no_slot_allocated_inside_a_pass(
 
 
 def test_closing_gives_the_model_back_without_hooks(llama: Path) -> None:
-    loaded = load(llama, *residencies(llama)["two slots"])
+    loaded = load(llama, *residency(llama, "two slots"))
     loaded.close()
     modules = list(loaded.model.modules())
     assert all(not module._forward_hooks and not module._forward_pre_hooks for module in modules)
@@ -224,3 +219,53 @@ def test_a_split_describes_the_order_of_a_pass(llama: Path) -> None:
     assert layers == sorted(layers)
     assert names[0] == "embed"
     assert names[-1] == "head"
+
+
+def test_a_disk_error_in_a_row_lookup_names_the_file(one_slot: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: object, ids: torch.Tensor) -> torch.Tensor:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("engine.weights.row_table.DiskRowTable.gather", fail)
+    with pytest.raises(DamagedFile) as caught:
+        greedy_tokens(one_slot, PROMPT, 1)
+    assert caught.value.files == ("blocks/embed.safetensors",)
+
+
+def test_a_failed_open_leaves_no_thread_and_no_file_behind(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[ReadHandle] = []
+    real = ReadHandle.__init__
+
+    def fail_at_the_third(self: ReadHandle, path: Path) -> None:
+        if len(opened) == 3:
+            raise PermissionError(13, "Permission denied", str(path))
+        real(self, path)
+        opened.append(self)
+
+    monkeypatch.setattr(ReadHandle, "__init__", fail_at_the_third)
+    before = {thread for thread in threading.enumerate() if thread.name.startswith("strata-reader")}
+    with pytest.raises(PermissionError):
+        load(llama, *residency(llama, "one slot"))
+    assert {thread for thread in threading.enumerate() if thread.name.startswith("strata-reader")} == before
+    assert all(handle._fd == -1 for handle in opened)
+
+
+def test_no_memory_at_load_or_in_a_pass_is_the_user_s_situation(
+    llama: Path, one_slot: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: object, *args: object) -> object:
+        raise OSError(12, "Cannot allocate memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CpuBackend, "allocate_host", refuse)
+        with pytest.raises(OutOfMemory):
+            load_model(llama, LoadOptions(device="cpu"), lambda event: None, CancelToken())
+
+    def run_out(module: torch.nn.Module, args: object) -> None:
+        raise torch.OutOfMemoryError("device is full")
+
+    layer = one_slot.model.get_submodule(one_slot.manifest.layers_path + ".1")
+    hook = layer.register_forward_pre_hook(run_out)
+    with pytest.raises(OutOfMemory):
+        greedy_tokens(one_slot, PROMPT, 1)
+    hook.remove()
+    assert greedy_tokens(one_slot, PROMPT, 2)
