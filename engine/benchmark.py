@@ -13,6 +13,7 @@ from engine.generation.torch_runner import TorchRunner
 from engine.load_options import LoadOptions
 from engine.loading import load_model
 from engine.reports import BenchReport
+from engine.store.manifest import BlockEntry
 from engine.streaming.loaded_model import LoadedModel
 from engine.streaming.residency import Tier
 from engine.weights.direct_io import ReadHandle, aligned_buffer
@@ -37,24 +38,25 @@ def measure_model(folder: Path, options: LoadOptions, *, passes: int, cancel: Ca
     try:
         decoding = _Decoding(loaded, cancel)
         first_pass_s = decoding.time_pass()
-        bare = [_time_bare_reads(loaded)]
+        bare = [_time_bare_reads(loaded, decoding.count_misses(1))]
         rounds: list[float] = []
         shares: list[float] = []
         for _ in range(_ROUNDS):
             decoding.time_pass()
+            decoding.count_misses(1)
             rounds.append(statistics.median(decoding.time_pass() for _ in range(passes)))
-            bare.append(_time_bare_reads(loaded))
+            bare.append(_time_bare_reads(loaded, decoding.count_misses(passes)))
             shares.append(statistics.fmean(bare[-2:]) / rounds[-1])
         decoding.close()
         plan = loaded.plan
-        is_streaming = plan.streamed_bytes > 0
+        is_streaming = plan.read_bytes > 0
         return BenchReport(
             model=loaded.manifest.model,
             device=loaded.backend.name,
             passes=_ROUNDS * passes,
             s_per_token=statistics.median(rounds),
             first_pass_s=first_pass_s,
-            streamed_bytes=plan.streamed_bytes,
+            streamed_bytes=plan.streamed_bytes + round(decoding.missed_bytes_per_pass),
             resident_bytes=plan.device_bytes + plan.host_bytes,
             limit_s_per_token=statistics.median(bare) if is_streaming else None,
             share_of_limit=statistics.median(shares) if is_streaming else None,
@@ -69,12 +71,23 @@ class _Decoding:
     """Greedy decoding of one prompt, a pass at a time."""
 
     def __init__(self, loaded: LoadedModel, cancel: CancelToken) -> None:
+        self._loaded = loaded
+        self._misses = self._read_nbytes = 0
+        self.missed_bytes_per_pass = 0.0
         cache = KvCache(loaded.model)
         cache.reset()
         prompt = [(3 + i) % loaded.vocabulary_rows for i in range(_PROMPT_TOKENS)]
         self._tokens = TorchRunner(loaded).decode(
             prompt, cache, {"do_sample": False}, seed=0, emit=lambda event: None, cancel=cancel
         )
+
+    def count_misses(self, passes: int) -> int:
+        """Experts read per pass since this was last asked, over the ``passes`` in between."""
+        counts = self._loaded.streamer.expert_counts
+        misses = round((counts.misses - self._misses) / passes)
+        self.missed_bytes_per_pass = (counts.read_nbytes - self._read_nbytes) / passes
+        self._misses, self._read_nbytes = counts.misses, counts.read_nbytes
+        return misses
 
     def time_pass(self) -> float:
         started = time.perf_counter()
@@ -85,33 +98,39 @@ class _Decoding:
         self._tokens.close()
 
 
-def _time_bare_reads(loaded: LoadedModel) -> float:
-    """Seconds for one pass' reads: the same files in the same order, as far ahead as the slots allow."""
-    blocks = [
-        block
+def _time_bare_reads(loaded: LoadedModel, experts: int) -> float:
+    """Seconds for one pass' reads: the same files in the same order, as far ahead as the slots allow.
+
+    ``experts`` records of routed experts are among them; which ones does not matter to a disk.
+    """
+    plan = loaded.plan
+    reads: list[tuple[BlockEntry, int, int]] = [
+        (block, block.data_offset, block.data_nbytes)
         for block in loaded.manifest.blocks
-        if loaded.plan.tier(block.name) is Tier.DISK and block.kind in ("layer", "head", "part")
+        if plan.tier(block.name) is Tier.DISK and block.kind in ("layer", "head", "part")
     ]
-    if not blocks:
+    for number in range(experts):
+        entry = loaded.manifest.experts[number % len(loaded.manifest.experts)]
+        # A step that is no divisor of the usual counts, so that no two are next to each other.
+        reads.append((entry, entry.record_offset(number * 37 % entry.count), entry.record_nbytes))
+    if not reads:
         return 0.0
     reader = Reader(DEFAULT_THREADS)
-    handles = [ReadHandle(loaded.folder / block.file) for block in blocks]
-    slots = [
-        aligned_buffer(max(block.data_nbytes for block in blocks))
-        for _ in range(max(sum(slots.count for slots in loaded.plan.device_slots), 1))
-    ]
+    handles = {entry.name: ReadHandle(loaded.folder / entry.file) for entry, _, _ in reads}
+    slot_count = sum(slots.count for slots in plan.device_slots) + (plan.experts.floor if plan.experts else 0)
+    slots = [aligned_buffer(max(nbytes for _, _, nbytes in reads)) for _ in range(max(slot_count, 1))]
     pending: deque[ReadTicket] = deque()
     try:
         started = time.perf_counter()
-        for index, (block, handle) in enumerate(zip(blocks, handles, strict=True)):
+        for index, (entry, offset, nbytes) in enumerate(reads):
             if len(pending) == len(slots):
                 pending.popleft().wait()
             slot = slots[index % len(slots)]
-            pending.append(reader.submit(handle, block.data_offset, block.data_nbytes, slot))
+            pending.append(reader.submit(handles[entry.name], offset, nbytes, slot))
         for ticket in pending:
             ticket.wait()
         return time.perf_counter() - started
     finally:
         reader.close()
-        for handle in handles:
+        for handle in handles.values():
             handle.close()

@@ -22,10 +22,10 @@ from engine.probe import measure_speeds
 from engine.store.manifest import Manifest, read_manifest
 from engine.store.model_config import read_config
 from engine.store.verifier import check_sizes
-from engine.streaming.block_roles import block_sizes
+from engine.streaming.block_roles import block_sizes, expert_sizes
 from engine.streaming.budgets import FreeMemory, plan_budgets
 from engine.streaming.loaded_model import LoadedModel, open_model
-from engine.streaming.residency import SLOTS_WANTED, BlockSize, Budgets, Role
+from engine.streaming.residency import SLOTS_WANTED, BlockSize, Budgets, ExpertSizes, Role
 
 
 def load_model(folder: Path, options: LoadOptions, emit: Callable[[Event], None], cancel: CancelToken) -> LoadedModel:
@@ -34,7 +34,8 @@ def load_model(folder: Path, options: LoadOptions, emit: Callable[[Event], None]
     check_sizes(folder, manifest)
     backend = open_backend(options.device)
     dtype = getattr(torch, manifest.dtype)
-    budgets = choose_budgets(block_sizes(manifest), dtype, read_config(folder), backend, options)
+    experts = expert_sizes(manifest.experts)
+    budgets = choose_budgets(block_sizes(manifest), dtype, read_config(folder), backend, options, experts)
     with _explained(manifest):
         loaded = open_model(folder, backend, budgets, cancel=cancel, on_progress=emit)
     plan = loaded.plan
@@ -45,7 +46,7 @@ def load_model(folder: Path, options: LoadOptions, emit: Callable[[Event], None]
             blocks=loaded.streamer.block_count,
             device_bytes=plan.device_bytes,
             host_bytes=plan.host_bytes,
-            streamed_bytes=plan.streamed_bytes,
+            streamed_bytes=plan.read_bytes,
             slot_bytes=plan.slot_bytes,
             predicted_s_per_token=_predict(loaded),
         )
@@ -59,12 +60,15 @@ def choose_budgets(
     config: dict[str, Any],
     backend: Backend,
     options: LoadOptions,
+    experts: ExpertSizes | None = None,
 ) -> Budgets:
     """Bytes for weights and slots on this backend, now."""
     if options.nothing_resident:
         once = max(block.nbytes for block in blocks if block.role is Role.ONCE)
         always = sum(block.nbytes for block in blocks if block.role is Role.ALWAYS)
-        return Budgets(always + SLOTS_WANTED * once, 0 if backend.is_unified else SLOTS_WANTED * once)
+        routed = experts.floor_slots * experts.slot_nbytes if experts else 0
+        slots = SLOTS_WANTED * once + routed
+        return Budgets(always + slots, 0 if backend.is_unified else slots)
     tokens = planned_context(config, options.context)
     reserve = cache_bytes(config, tokens, dtype.itemsize)
     host = psutil.virtual_memory().available

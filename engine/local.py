@@ -168,7 +168,7 @@ class LocalEngine:
             yield from self.split(model, delete_original=False, cancel=cancel)
         else:
             manifest = read_manifest(folder)
-            result = SplitResult(manifest.model, str(folder), len(manifest.blocks), 0, 0, 0.0)
+            result = SplitResult(manifest.model, str(folder), len(manifest.files), 0, 0, 0.0)
             yield Finished(Outcome.DONE, result)
 
     def load(self, folder: Path, options: LoadOptions, cancel: CancelToken) -> Iterator[Event]:

@@ -32,8 +32,8 @@ from engine.store.progress_journal import ProgressJournal
 from engine.store.source_plan import plan_source
 from engine.store.split_plan import SplitPlan
 from engine.store.splitter import can_resume, find_done_blocks, plan_space
-from engine.streaming.block_roles import block_size, block_sizes
-from engine.streaming.residency import BlockSize, ResidencyPlan, Speeds, plan_residency
+from engine.streaming.block_roles import block_size, block_sizes, expert_sizes
+from engine.streaming.residency import BlockSize, ExpertSizes, ResidencyPlan, Speeds, plan_residency
 
 _PROBE_BYTES = 64 << 20
 
@@ -55,6 +55,7 @@ class _Shape:
     dtype: torch.dtype
     config: dict[str, Any]
     blocks: list[BlockSize]
+    experts: ExpertSizes | None
     disk: _Room
     is_cut: bool
 
@@ -99,8 +100,8 @@ def plan_hub_model(
 
 def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOptions) -> ModelPlan:
     backend = open_backend(options.device)
-    budgets = choose_budgets(shape.blocks, shape.dtype, shape.config, backend, options)
-    plan = plan_residency(shape.blocks, budgets, is_unified=backend.is_unified)
+    budgets = choose_budgets(shape.blocks, shape.dtype, shape.config, backend, options, shape.experts)
+    plan = plan_residency(shape.blocks, budgets, is_unified=backend.is_unified, experts=shape.experts)
     disk_speed = _measure_disk(store)
     context = planned_context(shape.config, options.context)
     return ModelPlan(
@@ -117,7 +118,7 @@ def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOption
         device_bytes=plan.device_bytes,
         host_bytes=plan.host_bytes,
         slot_bytes=plan.slot_bytes,
-        streamed_bytes=plan.streamed_bytes,
+        streamed_bytes=plan.read_bytes,
         cache_bytes=cache_bytes(shape.config, context, shape.dtype.itemsize),
         context=context,
         disk_bytes_per_second=disk_speed,
@@ -137,14 +138,27 @@ def planned_block_sizes(split: SplitPlan) -> list[BlockSize]:
             split.structure.aliases,
         )
         for block in split.blocks
+        if block.records is None
     ]
+
+
+def planned_expert_sizes(split: SplitPlan) -> ExpertSizes | None:
+    """The experts of a split to be; None where none stream by themselves."""
+    return expert_sizes(block.entry(block.layout.size, "") for block in split.blocks)
 
 
 def _shape_of_cut(folder: Path) -> _Shape:
     manifest = read_manifest(folder)
     dtype = getattr(torch, manifest.dtype)
-    blocks = block_sizes(manifest)
-    return _Shape(manifest.architecture, dtype, read_config(folder), blocks, _Room(0, 0, 0), is_cut=True)
+    return _Shape(
+        manifest.architecture,
+        dtype,
+        read_config(folder),
+        block_sizes(manifest),
+        expert_sizes(manifest.experts),
+        _Room(0, 0, 0),
+        is_cut=True,
+    )
 
 
 def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
@@ -153,6 +167,7 @@ def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
         split.dtype,
         split.config.to_dict(),
         planned_block_sizes(split),
+        planned_expert_sizes(split),
         disk,
         is_cut=False,
     )

@@ -108,7 +108,8 @@ class HubModel:
 
 @dataclass(frozen=True, slots=True)
 class BenchReport:
-    """Medians. ``limit_s_per_token``: the streamed blocks read by the same reader into the same slots, no model.
+    """Medians. ``limit_s_per_token``: the streamed blocks, and as many experts as a pass had to read, read by the
+    same reader into the same slots, no model.
 
     Both limits are None where nothing streams. ``predicted_s_per_token`` is what loading announced.
     """

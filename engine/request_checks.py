@@ -23,8 +23,8 @@ from engine.store.gguf_header import read_gguf_header
 from engine.store.manifest import Manifest, SourceKind, read_manifest
 from engine.store.model_config import read_config
 from engine.store.source import Source, SourceTensor
-from engine.streaming.block_roles import block_sizes
-from engine.streaming.residency import BlockSize, Budgets, Role, require_room
+from engine.streaming.block_roles import block_sizes, expert_sizes
+from engine.streaming.residency import BlockSize, Budgets, ExpertSizes, Role, require_room
 
 _TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "*.model", "*.tiktoken")
 _EMBEDDINGS = (
@@ -48,6 +48,7 @@ class ModelOutline:
     vocabulary: int | None
     chat_template: str
     has_tokenizer: bool
+    experts: ExpertSizes | None = None
 
 
 def outline_split(folder: Path) -> ModelOutline:
@@ -62,6 +63,7 @@ def outline_split(folder: Path) -> ModelOutline:
         vocabulary=rows,
         chat_template=read_chat_template(folder),
         has_tokenizer=_has_tokenizer(folder),
+        experts=expert_sizes(manifest.experts),
     )
 
 
@@ -94,20 +96,21 @@ def check_budget(outline: ModelOutline, options: LoadOptions) -> None:
         )
     except (TypeError, ValueError, AttributeError):  # a config that contradicts itself; planning says how
         reserve = 0
-    require_room(outline.blocks, Budgets(max(limits) - reserve, 0, reserve))
+    require_room(outline.blocks, Budgets(max(limits) - reserve, 0, reserve), outline.experts)
 
 
 def check_source_budget(source: Source, options: LoadOptions) -> None:
     """``check_budget`` with the blocks that will be cut, for which torch is needed. Raises ``EngineError``."""
     if (options.vram is None and options.ram is None) or options.nothing_resident:
         return
-    from engine.planning import planned_block_sizes
+    from engine.planning import planned_block_sizes, planned_expert_sizes
     from engine.store.source_plan import plan_source
 
     split = plan_source(source, untied=frozenset())
     split.tensors.close()
     blocks = planned_block_sizes(split)
-    check_budget(ModelOutline(split.config.to_dict(), blocks, split.dtype.itemsize, None, "", True), options)
+    experts = planned_expert_sizes(split)
+    check_budget(ModelOutline(split.config.to_dict(), blocks, split.dtype.itemsize, None, "", True, experts), options)
 
 
 def check_device(device: str) -> None:
@@ -201,7 +204,8 @@ def _estimate_blocks(tensors: Mapping[str, SourceTensor], itemsize: int) -> list
     """One block: a middling layer, judged by the numbers in tensors' names. None for pickles, whose table is shut."""
     layers: dict[str, int] = {}
     for name, tensor in tensors.items():
-        if match := _LAYER.match(name):
+        # Routed experts may stream by themselves: an estimate that is never too large leaves them out.
+        if ".experts." not in name and (match := _LAYER.match(name)):
             layers[match[0]] = layers.get(match[0], 0) + math.prod(tensor.shape) * itemsize
     if not layers:
         return []

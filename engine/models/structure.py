@@ -21,10 +21,14 @@ STREAMED_PART_BYTES = 32 << 20
 
 
 class BlockKind(StrEnum):
-    """EMBED is read row by row; LAYER, HEAD and PART stream or stay; NORM (all that is small) always stays."""
+    """EMBED is read row by row; LAYER, HEAD and PART stream or stay; NORM (all that is small) always stays.
+
+    EXPERTS are the routed experts of one layer, which are read one by one.
+    """
 
     EMBED = "embed"
     LAYER = "layer"
+    EXPERTS = "experts"
     PART = "part"
     NORM = "norm"
     HEAD = "head"
@@ -54,6 +58,12 @@ class ModelStructure:
     aliases: Mapping[str, str]
 
 
+_PASS_ORDER = {
+    BlockKind.EMBED: 0, BlockKind.PART: 1, BlockKind.LAYER: 2, BlockKind.EXPERTS: 2, BlockKind.NORM: 3,
+    BlockKind.HEAD: 4,
+}  # fmt: skip
+
+
 def find_structure(model: PreTrainedModel, *, untied: frozenset[str] = frozenset()) -> ModelStructure:
     """Raises ``UnsupportedModel`` where no decoder layers can be found.
 
@@ -81,11 +91,11 @@ def find_structure(model: PreTrainedModel, *, untied: frozenset[str] = frozenset
         modules[block] = kind, module
         by_block.setdefault(block, []).append(name)
     _take_out_parts(model, by_block, modules, layers_path)
+    _take_out_experts(model, by_block, modules)
     blocks = [
         BlockSpec(block, modules[block][0], modules[block][1], tuple(tensors)) for block, tensors in by_block.items()
     ]
-    order = {BlockKind.EMBED: 0, BlockKind.PART: 1, BlockKind.LAYER: 2, BlockKind.NORM: 3, BlockKind.HEAD: 4}
-    blocks.sort(key=lambda block: (order[block.kind], block.name))
+    blocks.sort(key=lambda block: (_PASS_ORDER[block.kind], block.name))
     return ModelStructure(tuple(blocks), layers_path, embedding, head, aliases)
 
 
@@ -167,6 +177,32 @@ def _take_out_parts(
         by_block["norm"] = [name for name in by_block["norm"] if name not in set(names)]
     if not by_block.get("norm"):
         by_block.pop("norm", None)
+
+
+def _take_out_experts(
+    model: nn.Module, by_block: dict[str, list[str]], modules: dict[str, tuple[BlockKind, str | None]]
+) -> None:
+    """Moves the routed experts out of their layers into blocks of their own, one for each experts module."""
+    for path, module in model.named_modules():
+        if not has_separate_experts(module):
+            continue
+        names = [f"{path}.{name}" for name, _ in module.named_parameters(recurse=False)]
+        layer = next((block for block, tensors in by_block.items() if names[0] in tensors), None)
+        if layer is None or modules[layer][0] is not BlockKind.LAYER or not set(names) < set(by_block[layer]):
+            continue
+        beside = sum(block.startswith(f"{layer}-experts") for block in by_block)
+        block = f"{layer}-experts" + (f"-{beside + 1}" if beside else "")
+        modules[block] = BlockKind.EXPERTS, path
+        by_block[block] = names
+        by_block[layer] = [name for name in by_block[layer] if name not in set(names)]
+
+
+def has_separate_experts(module: nn.Module) -> bool:
+    """Whether this is an experts module of transformers' experts interface, every parameter a stack of experts."""
+    count = getattr(module, "num_experts", None)
+    parameters = list(module.parameters(recurse=False))
+    has_interface = all(hasattr(module, name) for name in ("has_gate", "has_bias", "is_transposed"))
+    return has_interface and bool(parameters) and all(p.ndim > 1 and p.shape[0] == count for p in parameters)
 
 
 def _outermost_apart_from(name: str, layers_path: str) -> str:

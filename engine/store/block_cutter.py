@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import torch
+
 from engine.cancel import CancelToken
 from engine.events import JobProgress
 from engine.models.transformers_internals import CheckpointConversion, ConversionGroup
 from engine.store.block_writer import MAX_PENDING_BYTES, BlockWriter
 from engine.store.job_meter import JobMeter
-from engine.store.split_plan import BlockPlan
+from engine.store.split_plan import BlockPlan, RecordPlan
 from engine.store.tensor_source import Piece, TensorSource, bytes_of
 from engine.weights.dtypes import TORCH_DTYPES
 
@@ -26,7 +28,8 @@ def cut_block(
 ) -> Generator[JobProgress, None, tuple[int, str]]:
     """Writes the block's file to ``path``, flushed to the disk; returns its size and sha256.
 
-    In memory at any time: one conversion group and ``MAX_PENDING_BYTES``. Raises ``OSError`` where it cannot be
+    In memory at any time: one conversion group and ``MAX_PENDING_BYTES``; for experts that have to be converted,
+    all groups of their layer. Raises ``OSError`` where it cannot be
     written, ``SourceError`` where the source cannot be read, ``Cancelled`` within one group.
     """
     with BlockWriter(path) as writer:
@@ -42,6 +45,9 @@ def _file_pieces(
     block: BlockPlan, conversion: CheckpointConversion, tensors: TensorSource, writer: BlockWriter
 ) -> Iterator[Piece]:
     yield Piece(memoryview(block.layout.header))
+    if block.records is not None:
+        yield from _record_pieces(block, block.records, conversion, tensors, writer)
+        return
     index = 0
     for group in block.groups:
         if group.copies:
@@ -59,6 +65,63 @@ def _file_pieces(
                 yield Piece(bytes_of(produced.pop(name)))
                 yield from _padding(block, index)
                 index += 1
+
+
+def _record_pieces(
+    block: BlockPlan, records: RecordPlan, conversion: CheckpointConversion, tensors: TensorSource, writer: BlockWriter
+) -> Iterator[Piece]:
+    """Expert after expert, each with its part of every packed tensor.
+
+    A packed tensor holds its experts one after the other, so each is read front to back beside the others. What
+    has to be converted is converted whole and kept until the last expert is written.
+    """
+    streams: dict[str, _ByteStream] = {}
+    for group in block.groups:
+        if group.copies:
+            name = group.targets[0]
+            dtype = TORCH_DTYPES[records.tensors[records.names.index(name)].dtype]
+            streams[name] = _ByteStream(_copied(group, tensors, dtype))
+            continue
+        writer.wait_until_pending(_room_beside(group, tensors))
+        for name, tensor in conversion.convert(group, tensors.load).items():
+            if name in block.names:
+                streams[name] = _ByteStream(iter([Piece(bytes_of(tensor))]))
+    for index in range(len(block.layout.tensors)):
+        part = index % len(records.names)
+        yield from streams[records.names[part]].take(records.tensors[part].nbytes)
+        yield from _padding(block, index)
+
+
+def _copied(group: ConversionGroup, tensors: TensorSource, dtype: torch.dtype) -> Iterator[Piece]:
+    for key in group.copies:
+        yield from tensors.stream(key, dtype)
+
+
+class _ByteStream:
+    """Pieces of a tensor, taken by the number of bytes."""
+
+    def __init__(self, pieces: Iterator[Piece]) -> None:
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def take(self, nbytes: int) -> Iterator[Piece]:
+        while nbytes:
+            if self._rest:
+                data = self._rest[:nbytes]
+                self._rest = self._rest[len(data) :]
+                nbytes -= len(data)
+                yield Piece(data)
+                continue
+            piece = next(self._pieces)
+            if len(piece.data) <= nbytes:
+                nbytes -= len(piece.data)
+                yield piece
+            elif piece.release is None:
+                self._rest = piece.data
+            else:
+                # Its memory is one of a few buffers, and the other tensors of the record need them meanwhile.
+                self._rest = memoryview(bytes(piece.data))
+                piece.release()
 
 
 def _room_beside(group: ConversionGroup, tensors: TensorSource) -> int:

@@ -199,7 +199,7 @@ class _Download:
         if not self._options.keeps_download:
             self.folder.remove()
         assert self.result is not None
-        return Finished(Outcome.DONE, replace(self.result, blocks=len(manifest.blocks)))
+        return Finished(Outcome.DONE, replace(self.result, blocks=len(manifest.files)))
 
     def _fetch_and_cut(self, repo: HubRepo, split: Path) -> Generator[Event, None, Finished]:
         with tempfile.TemporaryDirectory(prefix="strata-") as scratch:

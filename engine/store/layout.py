@@ -1,8 +1,9 @@
 """Where every byte of a block file goes: a valid safetensors header, aligned data, named padding. Pure.
 
 The header is padded with spaces so that the data section starts at a multiple of ``FILE_ALIGNMENT``, and
-every tensor starts at a multiple of ``TENSOR_ALIGNMENT``. safetensors allows no holes, so a gap is filled by
-a small ``U8`` tensor of zeros. The same tensors in the same order always give the same bytes.
+every tensor starts at a multiple of ``TENSOR_ALIGNMENT`` (an expert's first one at a whole page). safetensors
+allows no holes, so a gap is filled by a small ``U8`` tensor of zeros. The same tensors in the same order always
+give the same bytes.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ DTYPE_BITS = {
 
 @dataclass(frozen=True, slots=True)
 class PlannedTensor:
-    """A tensor still to be written: safetensors dtype name and shape."""
+    """A tensor still to be written: safetensors dtype name and shape; it starts at a multiple of ``alignment``."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
+    alignment: int = TENSOR_ALIGNMENT
 
     @property
     def nbytes(self) -> int:
@@ -73,7 +75,7 @@ def lay_out(tensors: Sequence[PlannedTensor]) -> FileLayout:
     offset = 0
     paddings = 0
     for tensor in tensors:
-        gap = -offset % TENSOR_ALIGNMENT
+        gap = -offset % tensor.alignment
         if gap:
             header[f"{PADDING_PREFIX}{paddings}"] = _header_entry("U8", (gap,), offset, gap)
             paddings += 1

@@ -88,11 +88,38 @@ class BlockEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpertsEntry(BlockEntry):
+    """One file of routed experts: ``count`` records of the same shape, ``stride`` bytes (whole pages) apart.
+
+    ``module`` is the experts module; ``tensors`` are those of one record: the module's parameters by their own names
+    ("gate_up_proj"), without their first dimension, at offsets into the record. ``routed`` of them serve one token.
+    """
+
+    count: int
+    stride: int
+    routed: int
+
+    @property
+    def record_nbytes(self) -> int:
+        """From a record's first byte to its last; up to ``stride`` there is padding."""
+        return max(tensor.offset + tensor.nbytes for tensor in self.tensors)
+
+    @property
+    def weight_nbytes(self) -> int:
+        return self.count * sum(tensor.nbytes for tensor in self.tensors)
+
+    def record_offset(self, expert: int) -> int:
+        """Where a record starts in the file."""
+        return self.data_offset + expert * self.stride
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """A whole split. ``dtype`` is torch's name for the model's main dtype ("bfloat16").
 
     ``aliases`` maps a tied tensor's other names to the stored one; ``untied`` are names the config ties
     but the checkpoint filled with other values; ``side_files`` (config, tokenizer…) map to their sha256.
+    ``experts`` are the files of routed experts; their tensors are in no block. Splits made before have none.
     """
 
     model: str
@@ -109,11 +136,17 @@ class Manifest:
     untied: tuple[str, ...]
     blocks: tuple[BlockEntry, ...]
     side_files: Mapping[str, str] = field(default_factory=dict[str, str])
+    experts: tuple[ExpertsEntry, ...] = ()
     format: int = FORMAT
 
     @property
+    def files(self) -> tuple[BlockEntry, ...]:
+        """Every weight file: the blocks and the experts."""
+        return (*self.blocks, *self.experts)
+
+    @property
     def weight_nbytes(self) -> int:
-        return sum(block.weight_nbytes for block in self.blocks)
+        return sum(entry.weight_nbytes for entry in self.files)
 
     def block(self, name: str) -> BlockEntry:
         return next(block for block in self.blocks if block.name == name)
@@ -132,6 +165,7 @@ def manifest_from_json(text: str) -> Manifest:
     source["files"] = tuple(SourceFile(**entry) for entry in source["files"])
     data["source"] = SourceRecord(**source)
     data["blocks"] = tuple(block_from_dict(entry) for entry in data["blocks"])
+    data["experts"] = tuple(block_from_dict(entry) for entry in data.get("experts", ()))
     data["untied"] = tuple(data["untied"])
     return Manifest(**data)
 
@@ -151,9 +185,9 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def block_from_dict(entry: dict[str, Any]) -> BlockEntry:
-    """The inverse of ``asdict``. Raises ``KeyError`` or ``TypeError`` on anything else."""
+    """The inverse of ``asdict``, for blocks and experts. Raises ``KeyError`` or ``TypeError`` on anything else."""
     tensors: list[dict[str, Any]] = entry["tensors"]
     for tensor in tensors:
         tensor["shape"] = tuple(tensor["shape"])
     entry["tensors"] = tuple(TensorEntry(**tensor) for tensor in tensors)
-    return BlockEntry(**entry)
+    return ExpertsEntry(**entry) if "stride" in entry else BlockEntry(**entry)

@@ -47,7 +47,7 @@ def plan_source(source: Source, *, untied: frozenset[str] | None = None) -> Spli
         architecture=model_class.__name__,
         structure=structure,
         untied=untied,
-        blocks=plan_blocks(source, structure, converted, tensors),
+        blocks=plan_blocks(source, structure, converted, tensors, config),
         tensors=tensors,
         conversion=conversion,
     )

@@ -6,17 +6,19 @@ whose tensors are missing or have the wrong shape.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from transformers import PreTrainedConfig
 
 from engine.errors import SourceError, UnsupportedModel
-from engine.models.structure import BlockSpec, ModelStructure
+from engine.models.structure import BlockKind, BlockSpec, ModelStructure
 from engine.models.transformers_internals import CheckpointConversion, ConversionGroup, ConversionPlan
 from engine.store.layout import FileLayout, PlannedTensor, lay_out
+from engine.store.manifest import FILE_ALIGNMENT, TENSOR_ALIGNMENT, BlockEntry, ExpertsEntry, TensorEntry
 from engine.store.source import Source
 from engine.store.tensor_source import TensorSource
 from engine.weights.dtypes import DTYPE_NAMES
@@ -24,6 +26,25 @@ from engine.weights.dtypes import DTYPE_NAMES
 log = logging.getLogger(__name__)
 
 BLOCKS_FOLDER = "blocks"
+EXPERTS_FOLDER = "experts"
+
+_ROUTED_NAMES = (
+    "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts", "moe_topk", "moe_top_k",
+    "moe_k",
+)  # fmt: skip
+_ROUTED_UNKNOWN = 8
+"""Experts a token is taken to use where the config does not say: only the smallest cache depends on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlan:
+    """The records of a file of experts, as ``ExpertsEntry`` has them; ``names`` are the packed model tensors."""
+
+    count: int
+    stride: int
+    routed: int
+    tensors: tuple[TensorEntry, ...]
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +52,7 @@ class BlockPlan:
     """One block file to be: ``groups`` in the order in which they produce the tensors of ``layout``.
 
     ``names`` maps what a group produces to the stored name, where a tied tensor came under another of its names.
+    For a file of experts, ``records`` says how the tensors come one expert after the other.
     """
 
     spec: BlockSpec
@@ -39,6 +61,29 @@ class BlockPlan:
     groups: tuple[ConversionGroup, ...]
     names: Mapping[str, str]
     source_files: frozenset[str]
+    records: RecordPlan | None = None
+
+    @property
+    def stored_tensors(self) -> tuple[TensorEntry, ...]:
+        """What the manifest lists: every tensor of a block, those of one record of experts."""
+        return self.layout.tensors if self.records is None else self.records.tensors
+
+    def entry(self, size: int, sha256: str) -> BlockEntry:
+        """What the manifest says of the file once it is written."""
+        block = BlockEntry(
+            name=self.spec.name,
+            kind=self.spec.kind.value,
+            module=self.spec.module,
+            file=self.file,
+            size=size,
+            data_offset=self.layout.data_offset,
+            sha256=sha256,
+            tensors=self.stored_tensors,
+        )
+        if self.records is None:
+            return block
+        fields = {field.name: getattr(block, field.name) for field in dataclasses.fields(block)}
+        return ExpertsEntry(**fields, count=self.records.count, stride=self.records.stride, routed=self.records.routed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +107,11 @@ class SplitPlan:
 
 
 def plan_blocks(
-    source: Source, structure: ModelStructure, converted: ConversionPlan, tensors: TensorSource
+    source: Source,
+    structure: ModelStructure,
+    converted: ConversionPlan,
+    tensors: TensorSource,
+    config: PreTrainedConfig,
 ) -> tuple[BlockPlan, ...]:
     """Raises ``SourceError`` or ``UnsupportedModel`` where the checkpoint does not fill the model.
 
@@ -82,7 +131,10 @@ def plan_blocks(
                 names[produced] = stored
         if names:
             groups = tuple(dict.fromkeys(group_of[name] for name in names))
-            plans.append(_plan_block(spec, groups, names, converted, tensors))
+            if spec.kind is BlockKind.EXPERTS:
+                plans.append(_plan_experts(spec, groups, converted, tensors, _routed_experts(config)))
+            else:
+                plans.append(_plan_block(spec, groups, names, converted, tensors))
     return tuple(plans)
 
 
@@ -99,15 +151,63 @@ def _plan_block(
         PlannedTensor(names[name], DTYPE_NAMES[shape.dtype], shape.shape)
         for name, shape in zip(in_order, shapes, strict=True)
     ]
-    files = [tensors.files_of(key) for group in groups for key in group.sources]
     return BlockPlan(
         spec=spec,
         file=f"{BLOCKS_FOLDER}/{spec.name}.safetensors",
         layout=lay_out(planned),
         groups=groups,
         names=names,
-        source_files=frozenset[str]().union(*files),
+        source_files=_files_of(groups, tensors),
     )
+
+
+def _plan_experts(
+    spec: BlockSpec,
+    groups: tuple[ConversionGroup, ...],
+    converted: ConversionPlan,
+    tensors: TensorSource,
+    routed: int | None,
+) -> BlockPlan:
+    """One record after the other, each with its part of every packed tensor and starting at a whole page."""
+    shapes = [converted.tensors[name] for name in spec.tensors]
+    count = shapes[0].shape[0]
+    parts = [
+        PlannedTensor(name.rpartition(".")[2], DTYPE_NAMES[shape.dtype], shape.shape[1:])
+        for name, shape in zip(spec.tensors, shapes, strict=True)
+    ]
+    record = lay_out(parts)
+    named = [
+        replace(part, name=f"{spec.module}.{expert}.{part.name}", alignment=TENSOR_ALIGNMENT if i else FILE_ALIGNMENT)
+        for expert in range(count)
+        for i, part in enumerate(parts)
+    ]
+    nbytes = record.size - record.data_offset
+    return BlockPlan(
+        spec=spec,
+        file=f"{EXPERTS_FOLDER}/{spec.name.replace('-experts', '')}.safetensors",
+        layout=lay_out(named),
+        groups=groups,
+        names={name: name for name in spec.tensors},
+        source_files=_files_of(groups, tensors),
+        records=RecordPlan(
+            count=count,
+            stride=nbytes + -nbytes % FILE_ALIGNMENT,
+            routed=min(routed or _ROUTED_UNKNOWN, count),
+            tensors=record.tensors,
+            names=spec.tensors,
+        ),
+    )
+
+
+def _routed_experts(config: PreTrainedConfig) -> int | None:
+    """How many experts of a layer one token uses, by the names configs have for it."""
+    text = config.get_text_config()
+    found = [getattr(text, name, None) for name in _ROUTED_NAMES]
+    return next((max(value) if isinstance(value, list) else value for value in found if value), None)
+
+
+def _files_of(groups: tuple[ConversionGroup, ...], tensors: TensorSource) -> frozenset[str]:
+    return frozenset[str]().union(*(tensors.files_of(key) for group in groups for key in group.sources))
 
 
 def _require_complete(source: Source, converted: ConversionPlan) -> None:

@@ -25,7 +25,7 @@ from engine.quantities import format_size
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES, BlockDemand, DiskPlan, plan_disk
 from engine.store.file_digest import digest_file
 from engine.store.job_meter import JobMeter
-from engine.store.manifest import MANIFEST_NAME, BlockEntry, Manifest, SourceKind
+from engine.store.manifest import MANIFEST_NAME, BlockEntry, ExpertsEntry, Manifest, SourceKind
 from engine.store.model_store import ModelStore, not_writable
 from engine.store.original_files import delete_weight_file, drive_of, nearest_existing, remaining_files
 from engine.store.progress_journal import ProgressJournal, write_durably
@@ -113,11 +113,11 @@ def can_resume(journal: ProgressJournal, source: Source) -> bool:
 def find_done_blocks(plan: SplitPlan, folder: Path) -> dict[str, BlockEntry]:
     """The blocks of an earlier run in ``folder`` that are exactly what the plan would cut."""
     journal = ProgressJournal(folder)
-    layouts = {block.spec.name: block.layout for block in plan.blocks}
+    plans = {block.spec.name: block for block in plan.blocks}
     return {
         name: entry
         for name, entry in (journal.done() if can_resume(journal, plan.source) else {}).items()
-        if name in layouts and entry.size == layouts[name].size and entry.tensors == layouts[name].tensors
+        if name in plans and entry.size == plans[name].layout.size and entry.tensors == plans[name].stored_tensors
     }
 
 
@@ -272,8 +272,10 @@ class _Split:
         try:
             if not is_resumed:
                 (self._folder / MANIFEST_NAME).unlink(missing_ok=True)
-                shutil.rmtree(self._folder / "blocks", ignore_errors=True)
-            (self._folder / "blocks").mkdir(parents=True, exist_ok=True)
+                for folder in ("blocks", "experts"):
+                    shutil.rmtree(self._folder / folder, ignore_errors=True)
+            for file in {block.file for block in plan.blocks}:
+                (self._folder / file).parent.mkdir(parents=True, exist_ok=True)
             if not is_resumed:
                 self._journal.begin(plan.source, engine_id(), plan.untied)
             self._journal.remove_parts()
@@ -319,22 +321,14 @@ class _Split:
             part.replace(self._folder / block.file)
         finally:
             part.unlink(missing_ok=True)
-        sync_folder(self._folder / "blocks")
-        entry = BlockEntry(
-            name=name,
-            kind=block.spec.kind.value,
-            module=block.spec.module,
-            file=block.file,
-            size=size,
-            data_offset=block.layout.data_offset,
-            sha256=sha256,
-            tensors=block.layout.tensors,
-        )
+        sync_folder((self._folder / block.file).parent)
+        entry = block.entry(size, sha256)
         self._journal.append(entry)
         self._bytes_written += size
         return entry
 
     def _manifest(self, plan: SplitPlan, done: Mapping[str, BlockEntry], side_files: dict[str, str]) -> Manifest:
+        entries = [done[block.spec.name] for block in plan.blocks]
         return Manifest(
             model=self._folder.name,
             source=plan.source.record,
@@ -348,8 +342,9 @@ class _Split:
             head_path=plan.structure.head_path,
             aliases=dict(plan.structure.aliases),
             untied=tuple(sorted(plan.untied)),
-            blocks=tuple(done[block.spec.name] for block in plan.blocks),
+            blocks=tuple(entry for entry in entries if not isinstance(entry, ExpertsEntry)),
             side_files=side_files,
+            experts=tuple(entry for entry in entries if isinstance(entry, ExpertsEntry)),
         )
 
     def _finish_earlier(self, manifest: Manifest) -> Generator[Event, None, bool]:
@@ -369,7 +364,7 @@ class _Split:
             f"{self._folder.name} is cut already, but {files} damaged or missing; only that is cut again.",
             detail=", ".join(damaged),
         )
-        entries = [block for block in manifest.blocks if block.file in damaged]
+        entries = [block for block in manifest.files if block.file in damaged]
         self._require_room(sum(block.size for block in entries))
         if len(remaining_files(self._source)) < len(self._source.record.files):
             from_hub = " --from-hub" if is_from_hub(self._source.record) else ""
@@ -387,7 +382,7 @@ class _Split:
         return not {name for name in damaged if name not in mended and not (is_copied and name in manifest.side_files)}
 
     def _bring_up_to_date(self, manifest: Manifest) -> Iterator[Event]:
-        self._blocks = len(manifest.blocks)
+        self._blocks = len(manifest.files)
         changed = refresh_side_files(self._source, self._folder, manifest)
         is_left = self._journal.folder.exists() or (self._deletes and remaining_files(self._source))
         if changed is None and not is_left:
@@ -395,7 +390,7 @@ class _Split:
         with self._store.lock(self._folder):
             if changed is not None:
                 write_durably(self._folder / MANIFEST_NAME, changed.to_json().encode())
-            meter = JobMeter(self._blocks, sum(block.size for block in manifest.blocks))
+            meter = JobMeter(self._blocks, sum(entry.size for entry in manifest.files))
             yield from self._delete_all(manifest, meter)
             self._journal.end()
 
@@ -417,7 +412,7 @@ class _Split:
             return
         self.close()
         for file in remaining_files(self._source):
-            yield from self._delete_file(file, list(manifest.blocks), meter)
+            yield from self._delete_file(file, list(manifest.files), meter)
 
     def _delete_file(self, file: str, blocks: list[BlockEntry], meter: JobMeter) -> Iterator[Event]:
         for entry in blocks:

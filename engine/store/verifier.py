@@ -40,7 +40,7 @@ def check_sizes(folder: Path, manifest: Manifest) -> None:
 
 def find_misshapen(folder: Path, manifest: Manifest) -> tuple[str, ...]:
     """The files of a split that are missing, or have another size or another header. Fast."""
-    bad = [block.file for block in manifest.blocks if not _looks_whole(folder, block)]
+    bad = [block.file for block in manifest.files if not _looks_whole(folder, block)]
     return (*bad, *(name for name in manifest.side_files if not (folder / name).is_file()))
 
 
@@ -104,10 +104,10 @@ class _Check:
         self.bytes_read = 0
         self.damaged: list[str] = []
         self.repaired: list[str] = []
-        self.meter = JobMeter(len(manifest.blocks), sum(block.size for block in manifest.blocks))
+        self.meter = JobMeter(len(manifest.files), sum(entry.size for entry in manifest.files))
 
     def run(self) -> Iterator[Event]:
-        for number, block in enumerate(self.manifest.blocks, start=1):
+        for number, block in enumerate(self.manifest.files, start=1):
             self.meter.start("verifying", number, block.name)
             yield from self._check_block(block)
         for name, sha256 in self.manifest.side_files.items():
@@ -189,12 +189,12 @@ def _repair_blocks(checked: _Check, plan: SplitPlan, journal: ProgressJournal) -
     from engine.store.block_cutter import cut_block
 
     plans = {block.file: block for block in plan.blocks}
-    entries = [block for block in checked.manifest.blocks if block.file in checked.damaged]
+    entries = [block for block in checked.manifest.files if block.file in checked.damaged]
     meter = JobMeter(len(entries), sum(entry.size for entry in entries))
     for number, entry in enumerate(entries, start=1):
         meter.start("repairing", number, entry.name)
         part = journal.part_path(entry.name)
-        if entry.file not in plans or plans[entry.file].layout.tensors != entry.tensors:
+        if entry.file not in plans or plans[entry.file].stored_tensors != entry.tensors:
             continue
         try:
             _, sha256 = yield from cut_block(

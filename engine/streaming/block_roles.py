@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from engine.store.manifest import Manifest, TensorEntry
-from engine.streaming.residency import BlockSize, Role
+from engine.store.manifest import BlockEntry, ExpertsEntry, Manifest, TensorEntry
+from engine.streaming.residency import BlockSize, ExpertSizes, Role
 from engine.weights.direct_io import round_up
 
 
@@ -15,6 +15,19 @@ def block_sizes(manifest: Manifest) -> list[BlockSize]:
         block_size(block.name, block.kind, block.data_nbytes, block.tensors, manifest.aliases)
         for block in manifest.blocks
     ]
+
+
+def expert_sizes(files: Iterable[BlockEntry]) -> ExpertSizes | None:
+    """The routed experts among a split's files, or None where there are none. One size of slots holds them all."""
+    experts = [entry for entry in files if isinstance(entry, ExpertsEntry)]
+    if not experts:
+        return None
+    return ExpertSizes(
+        slot_nbytes=max(entry.stride for entry in experts),
+        count=sum(entry.count for entry in experts),
+        floor_slots=max(entry.routed for entry in experts),
+        routed_slots=sum(entry.routed for entry in experts),
+    )
 
 
 def block_size(

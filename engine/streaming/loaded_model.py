@@ -21,7 +21,7 @@ from engine.models.architecture import find_model_class
 from engine.models.transformers_internals import build_empty_model
 from engine.store.manifest import Manifest, read_manifest
 from engine.streaming.bindings import place_of
-from engine.streaming.block_roles import block_sizes
+from engine.streaming.block_roles import block_sizes, expert_sizes
 from engine.streaming.residency import Budgets, ResidencyPlan, plan_residency
 from engine.streaming.streamer import Streamer
 from engine.weights.reader import DEFAULT_THREADS
@@ -66,7 +66,8 @@ def open_model(
     Also what the system raises where a file cannot be opened or memory cannot be had: ``OSError``, ``MemoryError``.
     """
     manifest = read_manifest(folder)
-    plan = plan_residency(block_sizes(manifest), budgets, is_unified=backend.is_unified)
+    experts = expert_sizes(manifest.experts)
+    plan = plan_residency(block_sizes(manifest), budgets, is_unified=backend.is_unified, experts=experts)
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     try:
         model = _empty_model(manifest, config)
@@ -91,6 +92,7 @@ def _empty_model(manifest: Manifest, config: PreTrainedConfig) -> PreTrainedMode
         place = place_of(model, name)
         place.registry[place.key] = nn.Parameter(place.empty.clone(), requires_grad=False)
     known = {tensor.name for block in manifest.blocks for tensor in block.tensors} | set(manifest.aliases)
+    known |= {f"{entry.module}.{tensor.name}" for entry in manifest.experts for tensor in entry.tensors}
     lost = known - set(model.state_dict(keep_vars=True))
     if lost:
         raise UnsupportedModel(

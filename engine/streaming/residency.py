@@ -7,6 +7,8 @@ computing. Embeddings that are only looked up cost a few rows a pass wherever th
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -43,6 +45,43 @@ class BlockSize:
     role: Role
     nbytes: int
     is_layer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertSizes:
+    """All routed experts of a model: ``count`` records, each read into a slot of ``slot_nbytes``.
+
+    ``floor_slots``: the most a single layer uses for one token. ``routed_slots``: what all layers together use.
+    """
+
+    slot_nbytes: int
+    count: int
+    floor_slots: int
+    routed_slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertSlots:
+    """The expert cache on the device, and the host slots its reads go through (none on a unified device).
+
+    ``floor``, ``total`` and ``routed`` count experts as ``ExpertSizes`` does.
+    """
+
+    nbytes: int
+    count: int
+    staging: int
+    floor: int
+    total: int
+    routed: int
+
+    @property
+    def device_bytes(self) -> int:
+        return self.nbytes * self.count
+
+    @property
+    def missed_bytes(self) -> float:
+        """Bytes one token is expected to read."""
+        return self.nbytes * self.routed * (1 - expected_hit_rate(self.count / self.total))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +126,115 @@ class ResidencyPlan:
     streamed_bytes: int
     copied_bytes: int
     used_bytes: int
+    experts: ExpertSlots | None = None
 
     def tier(self, name: str) -> Tier:
         return dict(self.tiers)[name]
 
     @property
     def slot_bytes(self) -> int:
-        return sum(slots.nbytes * slots.count for slots in self.device_slots)
+        """Bytes of all slots on the device, those of the expert cache with them."""
+        blocks = sum(slots.nbytes * slots.count for slots in self.device_slots)
+        return blocks + (self.experts.device_bytes if self.experts else 0)
+
+    @property
+    def read_bytes(self) -> int:
+        """What one token is expected to read from the disk: streamed blocks, and experts that are not cached."""
+        return self.streamed_bytes + (round(self.experts.missed_bytes) if self.experts else 0)
 
     def predict_pass_s(self, speeds: Speeds) -> float:
         """Seconds for one decoding pass (limits.md): reading, copying and computing overlap, the slowest decides."""
-        times = [self.streamed_bytes / speeds.disk, self.used_bytes / speeds.memory]
+        missed = self.experts.missed_bytes if self.experts else 0.0
+        routed = self.experts.nbytes * self.experts.routed if self.experts else 0
+        times = [(self.streamed_bytes + missed) / speeds.disk, (self.used_bytes + routed) / speeds.memory]
         if speeds.bus is not None:
-            times.append(self.copied_bytes / speeds.bus)
+            times.append((self.copied_bytes + missed) / speeds.bus)
         return max(times)
 
 
+HIT_RATES = ((0.0, 0.0), (0.02, 0.16), (0.055, 0.40), (0.11, 0.59), (0.22, 0.74), (0.44, 0.87), (1.0, 1.0))
+"""Published: hit rate of an expert cache against the share of all experts that it holds (limits.md)."""
+
+
+def expected_hit_rate(share: float) -> float:
+    """Between the published points, a straight line."""
+    for (low, low_rate), (high, high_rate) in itertools.pairwise(HIT_RATES):
+        if share <= high:
+            return low_rate + (high_rate - low_rate) * (share - low) / (high - low)
+    return 1.0
+
+
 def plan_residency(
-    blocks: Sequence[BlockSize], budgets: Budgets, *, is_unified: bool, lookahead: int = SLOTS_WANTED
+    blocks: Sequence[BlockSize],
+    budgets: Budgets,
+    *,
+    is_unified: bool,
+    experts: ExpertSizes | None = None,
+    lookahead: int = SLOTS_WANTED,
 ) -> ResidencyPlan:
-    """Raises ``BudgetTooSmall`` when not even one block at a time fits. ``blocks`` are in pass order."""
-    require_room(blocks, budgets)
+    """Raises ``BudgetTooSmall`` when not even one block at a time fits. ``blocks`` are in pass order.
+
+    With ``experts`` the blocks come first, since every pass uses all of them; then the expert cache gets what is
+    left, which is never less than the experts one layer uses for one token.
+    """
+    require_room(blocks, budgets, experts)
+    if experts is not None:
+        return _plan_beside_experts(blocks, budgets, is_unified, experts, lookahead)
+    return _plan_blocks(blocks, budgets, is_unified, lookahead)
+
+
+def _plan_beside_experts(
+    blocks: Sequence[BlockSize], budgets: Budgets, is_unified: bool, experts: ExpertSizes, lookahead: int
+) -> ResidencyPlan:
+    if is_unified:
+        return _plan_with_staging(blocks, budgets, is_unified, experts, 0, lookahead)
+    if budgets.host_bytes < experts.slot_nbytes:
+        raise _too_little_staging(budgets, experts)
+    for staging in range(min(experts.floor_slots, budgets.host_bytes // experts.slot_nbytes), 1, -1):
+        with contextlib.suppress(BudgetTooSmall):
+            return _plan_with_staging(blocks, budgets, is_unified, experts, staging, lookahead)
+    return _plan_with_staging(blocks, budgets, is_unified, experts, 1, lookahead)
+
+
+def _plan_with_staging(
+    blocks: Sequence[BlockSize],
+    budgets: Budgets,
+    is_unified: bool,
+    experts: ExpertSizes,
+    staging: int,
+    lookahead: int,
+) -> ResidencyPlan:
+    """``staging`` host slots are for experts on their way to the device, taken off what blocks may use."""
+    floor = experts.floor_slots * experts.slot_nbytes
+    rest = Budgets(
+        budgets.device_bytes - floor, budgets.host_bytes - staging * experts.slot_nbytes, budgets.cache_bytes
+    )
+    used = sum(block.nbytes for block in blocks if block.role is not Role.LOOKUP)
+    everything = sum(block.nbytes for block in blocks) + (experts.count - experts.floor_slots) * experts.slot_nbytes
+    if used <= rest.device_bytes < everything:
+        # An embedding that is only looked up costs a few rows a pass from anywhere; a cached expert saves more.
+        kept = {block.name for block in blocks if block.role is not Role.LOOKUP}
+        on_host, _ = _choose_host(blocks, kept, (), rest.host_bytes, is_unified)
+        plan = _plan_with(blocks, kept, on_host or set(), (), is_unified, 0)
+    else:
+        plan = _plan_blocks(blocks, rest, is_unified, lookahead)
+    spare = rest.device_bytes - plan.device_bytes - plan.slot_bytes
+    count = min(experts.floor_slots + spare // experts.slot_nbytes, experts.count)
+    slots = ExpertSlots(experts.slot_nbytes, count, staging, experts.floor_slots, experts.count, experts.routed_slots)
+    return replace(plan, experts=slots)
+
+
+def _too_little_staging(budgets: Budgets, experts: ExpertSizes) -> BudgetTooSmall:
+    return BudgetTooSmall(
+        f"Reading the experts of this model needs {format_size(experts.slot_nbytes)} of main memory, and"
+        f" {format_size(budgets.host_bytes)} are allowed.",
+        "Allow more memory (--ram).",
+        need=experts.slot_nbytes,
+        have=budgets.host_bytes,
+    )
+
+
+def _plan_blocks(blocks: Sequence[BlockSize], budgets: Budgets, is_unified: bool, lookahead: int) -> ResidencyPlan:
     if sum(block.nbytes for block in blocks) <= budgets.device_bytes:
         return _plan_with(blocks, {block.name for block in blocks}, set(), (), is_unified, 0)
     one_size = float("inf")
@@ -292,10 +419,11 @@ def _plan_with(
     )
 
 
-def require_room(blocks: Sequence[BlockSize], budgets: Budgets) -> None:
-    """Raises ``BudgetTooSmall`` when not even one block at a time fits."""
-    if budgets.device_bytes < _floor(blocks):
-        raise _too_small(blocks, budgets)
+def require_room(blocks: Sequence[BlockSize], budgets: Budgets, experts: ExpertSizes | None = None) -> None:
+    """Raises ``BudgetTooSmall`` when not even one block at a time fits, and one token's experts of one layer."""
+    routed = experts.floor_slots * experts.slot_nbytes if experts else 0
+    if budgets.device_bytes < _floor(blocks) + routed:
+        raise _too_small(blocks, budgets, routed)
 
 
 def _floor(blocks: Sequence[BlockSize]) -> int:
@@ -304,8 +432,8 @@ def _floor(blocks: Sequence[BlockSize]) -> int:
     return always + max((block.nbytes for block in blocks if block.role is Role.ONCE), default=0)
 
 
-def _too_small(blocks: Sequence[BlockSize], budgets: Budgets) -> BudgetTooSmall:
-    need = _floor(blocks)
+def _too_small(blocks: Sequence[BlockSize], budgets: Budgets, routed_bytes: int = 0) -> BudgetTooSmall:
+    need = _floor(blocks) + routed_bytes
     if budgets.device_bytes >= need:
         return BudgetTooSmall(
             f"Reading this model ahead needs {format_size(need)} of main memory, and {format_size(budgets.host_bytes)}"
@@ -314,7 +442,9 @@ def _too_small(blocks: Sequence[BlockSize], budgets: Budgets) -> BudgetTooSmall:
             need=need,
             have=budgets.host_bytes,
         )
-    conversation = " and its conversation" if budgets.cache_bytes else ""
+    beside = [f"the experts one token uses ({format_size(routed_bytes)})"] if routed_bytes else []
+    beside += ["its conversation"] if budgets.cache_bytes else []
+    conversation = "".join(f" and {what}" for what in beside)
     need, have = need + budgets.cache_bytes, budgets.device_bytes + budgets.cache_bytes
     return BudgetTooSmall(
         f"One block of this model{conversation} need {format_size(need)} of memory; {format_size(have)} are allowed.",

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils.hooks import RemovableHandle
+from transformers import PreTrainedModel
 
 from engine.backends.base import Backend, DeviceSlot, HostBuffer
 from engine.cancel import CancelToken
@@ -26,6 +27,7 @@ from engine.events import BytesMoved, LayerProgress, LoadProgress, PassKind
 from engine.store.manifest import BlockEntry, Manifest
 from engine.streaming.bindings import Binding, BoundViews, bind_tensors, place_of, tensor_view
 from engine.streaming.block_roles import is_tied_to_head
+from engine.streaming.experts import ExpertCounts, ExpertStreamer
 from engine.streaming.pipeline import Pipeline, StagedPipeline, StreamedBlock, UnifiedPipeline
 from engine.streaming.residency import ResidencyPlan, Tier
 from engine.weights.direct_io import ReadHandle
@@ -68,7 +70,7 @@ class Streamer:
 
     def __init__(
         self,
-        model: nn.Module,
+        model: PreTrainedModel,
         manifest: Manifest,
         folder: Path,
         plan: ResidencyPlan,
@@ -78,6 +80,8 @@ class Streamer:
     ) -> None:
         self._model = model
         self._manifest = manifest
+        self._folder = folder
+        self._reader_threads = reader_threads
         self._plan = plan
         self._backend = backend
         self._handles = _open_all(folder, manifest)
@@ -88,12 +92,14 @@ class Streamer:
         self._resident: dict[str, torch.Tensor] = {}
         self._tables: list[RowTable] = []
         self._pipeline: Pipeline | None = None
+        self._experts: ExpertStreamer | None = None
         self._emit: Emit = lambda event: None
         self._cancel = CancelToken()
         self._kind = PassKind.PREFILL
         self._token_index = 0
         self._units_done = 0
         self._bytes_read = 0
+        self._expert_bytes_before = 0
         self._pass_started = 0.0
         self._last_emit = 0.0
         self._in_use: _Unit | None = None
@@ -124,17 +130,21 @@ class Streamer:
         self._attach_tables(host)
         self._build_units(host)
         self._attach_hooks()
+        self._attach_experts()
 
     @contextmanager
     def run_pass(self, kind: PassKind, token_index: int, *, emit: Emit, cancel: CancelToken) -> Generator[None]:
         """Around one forward. Raises ``Cancelled`` within one block, ``DamagedFile`` where a block cannot be read."""
         self._kind, self._token_index, self._emit, self._cancel = kind, token_index, emit, cancel
         self._units_done = self._bytes_read = 0
+        self._expert_bytes_before = self.expert_counts.read_nbytes
         self._pass_started = time.perf_counter()
         is_complete = False
         try:
             if self._pipeline is not None:
                 self._pipeline.begin_pass()
+            if self._experts is not None:
+                self._experts.begin_pass()
             yield
             is_complete = True
             self._refuse_rewritten_weights()
@@ -160,7 +170,17 @@ class Streamer:
     def bytes_moved(self) -> BytesMoved:
         """Weight bytes used since loading, by the tier they came from."""
         rows = sum(table.bytes_read for table in self._tables)
-        return BytesMoved(self._device_bytes_used, self._host_bytes_used, self._disk_bytes_used + rows)
+        experts = self.expert_counts
+        return BytesMoved(
+            self._device_bytes_used + experts.hit_nbytes,
+            self._host_bytes_used,
+            self._disk_bytes_used + rows + experts.read_nbytes,
+        )
+
+    @property
+    def expert_counts(self) -> ExpertCounts:
+        """What the expert cache did since loading; zeros for a model without experts of their own."""
+        return self._experts.counts if self._experts is not None else ExpertCounts()
 
     @property
     def mispredictions(self) -> int:
@@ -179,6 +199,9 @@ class Streamer:
         if self._pipeline is not None:
             self._pipeline.abort()
         self._pipeline = None
+        if self._experts is not None:
+            self._experts.close()
+            self._experts = None
         self._reader.close()
         for handle in self._handles.values():
             handle.close()
@@ -263,6 +286,23 @@ class Streamer:
                 else StagedPipeline(self._backend, self._reader, streamed, sizes, self._plan.host_slot_counts)
             )
 
+    def _attach_experts(self) -> None:
+        if self._plan.experts is not None:
+            self._experts = ExpertStreamer(
+                self._model,
+                self._manifest.experts,
+                self._folder,
+                self._plan.experts,
+                self._backend,
+                reader_threads=self._reader_threads,
+                reading=self._reading,
+                on_wait=self._on_expert_wait,
+            )
+
+    def _on_expert_wait(self) -> None:
+        self._cancel.raise_if_cancelled()
+        self._report(self._units[min(self._units_done, len(self._units) - 1)], time.perf_counter(), self._bytes_read)
+
     def _attach_hooks(self) -> None:
         for unit in self._units:
             module = self._model.get_submodule(unit.module)
@@ -307,6 +347,7 @@ class Streamer:
         self._report(unit, time.perf_counter(), self._bytes_read + ticket.bytes_done)
 
     def _report(self, unit: _Unit, now: float, bytes_read: int) -> None:
+        bytes_read += self.expert_counts.read_nbytes - self._expert_bytes_before
         self._last_emit = now
         elapsed = now - self._pass_started
         left = None

@@ -93,6 +93,11 @@ def stored_tensors(split: Path) -> dict[str, torch.Tensor]:
     for block in manifest.blocks:
         with safe_open(split / block.file, "pt") as file:
             tensors |= {tensor.name: file.get_tensor(tensor.name) for tensor in block.tensors}
+    for entry in manifest.experts:
+        with safe_open(split / entry.file, "pt") as file:
+            for tensor in entry.tensors:
+                parts = [file.get_tensor(f"{entry.module}.{i}.{tensor.name}") for i in range(entry.count)]
+                tensors[f"{entry.module}.{tensor.name}"] = torch.stack(parts)
     return tensors | {alias: tensors[stored] for alias, stored in manifest.aliases.items()}
 
 

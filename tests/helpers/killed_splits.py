@@ -38,11 +38,13 @@ Attempt = Callable[[Job], bool]
 def main() -> None:
     importlib.import_module("engine.store.block_cutter")
     checkpoint, work, mode, number = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-    needs = {Path(block.file).name: block.source_files for block in plan_source(open_source(checkpoint)).blocks}
+    blocks = plan_source(open_source(checkpoint)).blocks
+    needs = {block.file: block.source_files for block in blocks}
+    files = {block.spec.name: block.file for block in blocks}
     started = time.monotonic()
     run_child(lambda: cut(checkpoint, work / "reference", deletes=False))
     usual_s = time.monotonic() - started
-    trial = Trial(checkpoint, work, needs)
+    trial = Trial(checkpoint, work, needs, files)
     if mode == "signal":
         chance = random.Random(0)
         for _ in range(number):
@@ -56,9 +58,10 @@ def main() -> None:
 class Trial:
     """Kills a run, lets a second one finish, and says what became of the model."""
 
-    def __init__(self, checkpoint: Path, work: Path, needs: dict[str, frozenset[str]]) -> None:
+    def __init__(self, checkpoint: Path, work: Path, needs: dict[str, frozenset[str]], files: dict[str, str]) -> None:
         self.checkpoint = checkpoint
         self.needs = needs
+        self.files = files
         self.source = work / "source" / checkpoint.name
         self.data = work / "data"
         self.names = work / "names.json"
@@ -70,12 +73,12 @@ class Trial:
             shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.checkpoint, self.source)  # with the files' times, so the revision is the same
         was_killed = attempt(lambda: cut(self.source, self.data, deletes=deletes))
-        done = {path.name for path in self.data.rglob("blocks/*.safetensors")}
+        done = set(self.cut_files())
         states = [model.state for model in ModelStore(self.data).list()]
         found: dict[str, Any] = {"was_killed": was_killed, "lost": self.lost(), "states": states}
         self.names.write_text("[]")
         exit_code = run_child(lambda: self.names.write_text(json.dumps(cut(self.source, self.data, deletes=deletes))))
-        again = {f"{name}.safetensors" for name in json.loads(self.names.read_text())}
+        again = {self.files[name] for name in json.loads(self.names.read_text())}
         # A source whose split was whole and whose last shard was gone cannot be opened again, and need not be.
         was_ready = ModelState.READY in states and not self.shards()
         found |= {
@@ -90,14 +93,19 @@ class Trial:
     def shards(self) -> list[str]:
         return sorted(path.name for path in self.source.glob("*.safetensors"))
 
+    def cut_files(self) -> dict[str, Path]:
+        """What is in place of the split's weight files, by their names in the manifest."""
+        paths = self.data.rglob("*.safetensors")
+        return {f"{path.parent.name}/{path.name}": path for path in paths}
+
     def lost(self) -> list[str]:
         """Blocks that are neither whole in the split nor can be cut from what is left of the source."""
         there = set(self.shards())
-        kept = {path.name: path.read_bytes() for path in self.data.rglob("blocks/*.safetensors")}
+        kept = {file: path.read_bytes() for file, path in self.cut_files().items()}
         return [
             name
             for name, shards in self.needs.items()
-            if not shards <= there and kept.get(name) != (self.reference / "blocks" / name).read_bytes()
+            if not shards <= there and kept.get(name) != (self.reference / name).read_bytes()
         ]
 
     def is_same(self) -> bool:

@@ -16,9 +16,9 @@ from engine.store.manifest import read_manifest
 from engine.store.model_store import ModelStore
 from engine.store.open_source import open_source
 from engine.store.splitter import split_source
-from engine.streaming.block_roles import block_sizes
+from engine.streaming.block_roles import block_sizes, expert_sizes
 from engine.streaming.loaded_model import LoadedModel, open_model
-from engine.streaming.residency import Budgets, Role
+from engine.streaming.residency import Budgets, ExpertSizes, Role
 from tests.helpers.families import make_checkpoint, write_tiny_tokenizer
 
 RESIDENCIES = (
@@ -53,20 +53,23 @@ def cut(checkpoint: Path, folder: Path) -> Path:
 
 def residency(split: Path, name: str) -> tuple[Backend, Budgets]:
     """A backend and budgets for one of ``RESIDENCIES``, from one block at a time to the whole model resident."""
-    sizes = block_sizes(read_manifest(split))
-    total = sum(block.nbytes for block in sizes)
-    always = sum(block.nbytes for block in sizes if block.role is Role.ALWAYS)
+    manifest = read_manifest(split)
+    sizes = block_sizes(manifest)
+    experts = expert_sizes(manifest.experts) or ExpertSizes(0, 0, 0, 0)
+    routed = experts.floor_slots * experts.slot_nbytes
+    total = sum(block.nbytes for block in sizes) + experts.count * experts.slot_nbytes
+    always = sum(block.nbytes for block in sizes if block.role is Role.ALWAYS) + routed
     block = max(block.nbytes for block in sizes if block.role is Role.ONCE)
     half = max(total // 2, always + block)
     if name in ("all resident", "one slot", "two slots", "half resident"):
         room = {"all resident": total, "one slot": always + block, "two slots": always + 2 * block}.get(name, half)
         return CpuBackend(), Budgets(room, 0)
     if name == "device, one slot":
-        return SimulatedBackend(always + block), Budgets(always + block, 2 * block)
+        return SimulatedBackend(always + block), Budgets(always + block, 2 * block + routed)
     if name == "device, from host":
         return SimulatedBackend(always + 2 * block), Budgets(always + 2 * block, total)
     assert name == "device, three tiers"
-    return SimulatedBackend(half, bytes_per_second=2e9), Budgets(half, max(total // 4, 2 * block))
+    return SimulatedBackend(half, bytes_per_second=2e9), Budgets(half, max(total // 4, 2 * block + routed))
 
 
 def load(split: Path, backend: Backend, budgets: Budgets) -> LoadedModel:
@@ -80,9 +83,7 @@ def streamed_outputs(loaded: LoadedModel, prompt: list[int], new_tokens: int) ->
     return logits, greedy_tokens(loaded, prompt, new_tokens)
 
 
-def greedy_tokens(
-    loaded: LoadedModel, prompt: list[int], new_tokens: int, cache: KvCache | None = None
-) -> list[int]:
+def greedy_tokens(loaded: LoadedModel, prompt: list[int], new_tokens: int, cache: KvCache | None = None) -> list[int]:
     if cache is None:
         cache = KvCache(loaded.model)
         cache.reset()

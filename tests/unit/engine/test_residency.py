@@ -11,10 +11,12 @@ from engine.errors import BudgetTooSmall
 from engine.streaming.residency import (
     BlockSize,
     Budgets,
+    ExpertSizes,
     ResidencyPlan,
     Role,
     Speeds,
     Tier,
+    expected_hit_rate,
     plan_residency,
 )
 
@@ -182,3 +184,75 @@ def test_what_is_left_of_a_budget_holds_no_streamed_layer(seed: int) -> None:
     left = budget - plan.device_bytes - plan.slot_bytes
     streamed = [block.nbytes for block in blocks if block.is_layer and plan.tier(block.name) is Tier.DISK]
     assert all(nbytes > left for nbytes in streamed)
+
+
+# Experts
+
+QWEN3_30B = ExpertSizes(slot_nbytes=9_437_184, count=48 * 128, floor_slots=8, routed_slots=48 * 8)
+
+
+def moe_like(layers: int = 48, layer: int = 40 * 10**6) -> list[BlockSize]:
+    return llama_like(layers, layer, 622 * 10**6)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_expert_cache_takes_what_blocks_leave_and_never_more(seed: int) -> None:
+    rng = random.Random(seed)
+    blocks = random_model(rng)
+    experts = ExpertSizes(rng.randrange(1, 300), rng.randrange(8, 400), 8, rng.randrange(8, 80))
+    every = sum(block.nbytes for block in blocks) + experts.count * experts.slot_nbytes
+    for is_unified in (True, False):
+        budgets = Budgets(rng.randrange(1, every * 2), 0 if is_unified else rng.randrange(1, every * 2))
+        try:
+            plan = plan_residency(blocks, budgets, is_unified=is_unified, experts=experts)
+        except BudgetTooSmall:
+            continue
+        assert plan.experts is not None
+        assert 8 <= plan.experts.count <= experts.count
+        assert plan.device_bytes + plan.slot_bytes <= budgets.device_bytes
+        staging = plan.experts.staging * experts.slot_nbytes
+        host_slots = sum(s.nbytes * n for s, n in zip(plan.device_slots, plan.host_slot_counts, strict=True))
+        assert plan.host_bytes + host_slots + staging <= budgets.host_bytes or is_unified
+        assert (plan.experts.staging == 0) == is_unified
+        left = budgets.device_bytes - plan.device_bytes - plan.slot_bytes
+        assert left < experts.slot_nbytes or plan.experts.count == experts.count
+
+
+def test_blocks_that_every_pass_uses_come_before_any_more_experts_than_one_token_needs() -> None:
+    blocks = moe_like()
+    once = sum(block.nbytes for block in blocks if block.role is not Role.LOOKUP)
+    floor = QWEN3_30B.floor_slots * QWEN3_30B.slot_nbytes
+    plan = plan_residency(blocks, Budgets(once + floor, 0), is_unified=True, experts=QWEN3_30B)
+    assert in_tier(plan, Tier.DISK) == ["embed"]
+    assert plan.experts is not None
+    assert plan.experts.count == 8
+    less = plan_residency(blocks, Budgets(once + floor - 1, 0), is_unified=True, experts=QWEN3_30B)
+    assert less.experts is not None
+    assert less.experts.count >= 8
+    assert less.streamed_bytes > 0
+
+
+def test_with_room_for_everything_everything_stays() -> None:
+    blocks = moe_like()
+    every = sum(block.nbytes for block in blocks) + QWEN3_30B.count * QWEN3_30B.slot_nbytes
+    plan = plan_residency(blocks, Budgets(every, 0), is_unified=True, experts=QWEN3_30B)
+    assert in_tier(plan, Tier.DISK) == []
+    assert plan.experts is not None
+    assert plan.experts.count == QWEN3_30B.count
+    speeds = Speeds(disk=2 * GB, memory=30 * GB)
+    once = sum(block.nbytes for block in blocks if block.role is Role.ONCE)
+    assert plan.predict_pass_s(speeds) == pytest.approx((once + 384 * 9_437_184) / (30 * GB))
+
+
+def test_the_expected_hit_rate_follows_the_published_points() -> None:
+    assert expected_hit_rate(0.11) == pytest.approx(0.59)
+    assert expected_hit_rate(0.165) == pytest.approx((0.59 + 0.74) / 2)
+    assert (expected_hit_rate(0), expected_hit_rate(1)) == (0, 1)
+
+
+def test_thirty_billion_run_in_two_gigabytes() -> None:
+    budget = 2 * GB + 500_000_000
+    plan = plan_residency(moe_like(), Budgets(budget, GB), is_unified=False, experts=QWEN3_30B)
+    assert plan.device_bytes + plan.slot_bytes <= budget
+    assert plan.experts is not None
+    assert plan.experts.count >= 8

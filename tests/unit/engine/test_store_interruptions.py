@@ -64,6 +64,33 @@ def test_a_split_killed_at_twenty_random_moments_goes_on_and_ends_the_same(tmp_p
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def test_a_killed_split_with_experts_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    checkpoint = make_checkpoint(
+        "mixtral", tmp_path / "model", hidden_size=256, num_hidden_layers=8, num_local_experts=16
+    )
+    trials = kill_splits(checkpoint, tmp_path / "work", "signal", 12)
+    assert any(trial["was_killed"] for trial in trials)
+    for trial in trials:
+        assert trial["exit_code"] == 0
+        assert trial["is_same"]
+        assert len(trial["repeated"]) <= 1  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def test_a_crash_while_the_original_of_experts_is_deleted_loses_nothing(tmp_path: Path) -> None:
+    checkpoint = make_checkpoint("mixtral", tmp_path / "model")
+    trials = kill_splits(checkpoint, tmp_path / "work", "step", 23)
+    assert len(trials) > 3
+    for trial in trials:
+        assert trial["lost"] == []
+        assert trial["exit_code"] == 0
+        assert trial["is_same"]
+        assert trial["shards_left"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
 def test_a_crash_between_any_two_steps_of_deleting_the_original_loses_nothing(checkpoint: Path, tmp_path: Path) -> None:
     trials = kill_splits(checkpoint, tmp_path / "work", "step", 7)
     assert len(trials) > 10

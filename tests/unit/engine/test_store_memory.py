@@ -26,7 +26,7 @@ def kib(field):
 
 before = kib("VmRSS")
 events = list(split_source(open_source(sys.argv[1]), ModelStore(Path(sys.argv[2])), floor_bytes=0))
-blocks = read_manifest(Path(events[-1].result.path)).blocks
+blocks = read_manifest(Path(events[-1].result.path)).files
 print(json.dumps([1024 * (kib("VmHWM") - before), max(block.size for block in blocks)]))
 """
 LLAMA = {
