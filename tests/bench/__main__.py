@@ -107,7 +107,8 @@ def measure_split(bench: Bench, checkpoint: Path) -> None:
 def measure_cold(bench: Bench, checkpoint: Path) -> float:
     """Nothing resident, against the same reader reading the same bytes without a model."""
     report = bench.engine("bench", str(checkpoint), "--cold", "--passes", str(bench.passes))
-    show("Strata, cold", number(report, "s_per_token"), f"{number(report, 'share_of_limit'):.1%} of the limit (wanted: 87 %)")
+    share = number(report, "share_of_limit")
+    show("Strata, cold", number(report, "s_per_token"), f"{share:.1%} of the limit (wanted: 87 %)")
     show("  the same reads, no model", number(report, "limit_s_per_token"))
     show("  predicted", number(report, "predicted_s_per_token"), deviation(report))
     return number(report, "s_per_token")
