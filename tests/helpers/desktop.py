@@ -105,6 +105,8 @@ class DrivenProgram:
             "XDG_RUNTIME_DIR": self._socket_dir.name, "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent",
             "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring", "NO_PROXY": "127.0.0.1",
         }  # fmt: skip
+        # Somebody may have switched the hub off in this shell; this program has one of its own on this machine.
+        self._environment.pop("HF_HUB_OFFLINE", None)
 
     # Its life
 
