@@ -273,6 +273,7 @@ def test(arguments: list[str]) -> int:
     """Everything, or only pytest when it is given arguments. What pytest prints comes last."""
     install_packages(TEST_PACKAGES, "the tests")
     prepare()
+    os.environ.update(PYTHONUTF8="1", TOKENIZERS_PARALLELISM="false")
     if not has_display():
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     python = [str(VENV_PYTHON), "-P"]
