@@ -150,10 +150,6 @@ ENGINE_ADVICE: tuple[tuple[str, str], ...] = (
         QT_TRANSLATE_NOOP("Engine", "Repair just these files; the others stay as they are."),
     ),
     (
-        "One block of this model need {need} of memory; {have} are allowed.",
-        QT_TRANSLATE_NOOP("Engine", "One block of this model needs {need} of memory; {have} are allowed."),
-    ),
-    (
         "Allow more memory (--vram, or --ram without a graphics card), a shorter --context, or choose a smaller model.",
         QT_TRANSLATE_NOOP("Engine", "Allow more memory in the settings, or choose a smaller model."),
     ),

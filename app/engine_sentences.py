@@ -303,6 +303,20 @@ ENGINE_SENTENCES: tuple[str, ...] = (
         "Engine",
         "One block of this model and its conversation need {need} of memory; {have} are allowed.",
     ),
+    QT_TRANSLATE_NOOP("Engine", "One block of this model needs {need} of memory; {have} are allowed."),
+    QT_TRANSLATE_NOOP(
+        "Engine",
+        "One block of this model and the experts one token uses need {need} of memory; {have} are allowed.",
+    ),
+    QT_TRANSLATE_NOOP(
+        "Engine",
+        "One block of this model, the experts one token uses and its conversation need {need} of memory; "
+        "{have} are allowed.",
+    ),
+    QT_TRANSLATE_NOOP(
+        "Engine",
+        "Reading the experts of this model needs {need} of main memory, and {have} are allowed.",
+    ),
     QT_TRANSLATE_NOOP("Engine", "Reading this model ahead needs {need} of main memory, and {have} are allowed."),
     QT_TRANSLATE_NOOP(
         "Engine",

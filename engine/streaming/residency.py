@@ -442,12 +442,17 @@ def _too_small(blocks: Sequence[BlockSize], budgets: Budgets, routed_bytes: int 
             need=need,
             have=budgets.host_bytes,
         )
-    beside = [f"the experts one token uses ({format_size(routed_bytes)})"] if routed_bytes else []
-    beside += ["its conversation"] if budgets.cache_bytes else []
-    conversation = "".join(f" and {what}" for what in beside)
     need, have = need + budgets.cache_bytes, budgets.device_bytes + budgets.cache_bytes
+    if routed_bytes and budgets.cache_bytes:
+        parts = "One block of this model, the experts one token uses and its conversation need"
+    elif routed_bytes:
+        parts = "One block of this model and the experts one token uses need"
+    elif budgets.cache_bytes:
+        parts = "One block of this model and its conversation need"
+    else:
+        parts = "One block of this model needs"
     return BudgetTooSmall(
-        f"One block of this model{conversation} need {format_size(need)} of memory; {format_size(have)} are allowed.",
+        f"{parts} {format_size(need)} of memory; {format_size(have)} are allowed.",
         "Allow more memory (--vram, or --ram without a graphics card), a shorter --context, or choose a smaller model.",
         need=need,
         have=have,

@@ -1712,6 +1712,18 @@
         <translation>这个模型的一个块加上对话需要 {need} 内存；允许使用 {have}。</translation>
     </message>
     <message>
+        <source>One block of this model and the experts one token uses need {need} of memory; {have} are allowed.</source>
+        <translation>这个模型的一个块加上一个词元要用的专家需要 {need} 内存；允许使用 {have}。</translation>
+    </message>
+    <message>
+        <source>One block of this model, the experts one token uses and its conversation need {need} of memory; {have} are allowed.</source>
+        <translation>这个模型的一个块、一个词元要用的专家再加上对话需要 {need} 内存；允许使用 {have}。</translation>
+    </message>
+    <message>
+        <source>Reading the experts of this model needs {need} of main memory, and {have} are allowed.</source>
+        <translation>读取这个模型的专家需要 {need} 主内存，而允许使用的是 {have}。</translation>
+    </message>
+    <message>
         <source>Reading this model ahead needs {need} of main memory, and {have} are allowed.</source>
         <translation>预读这个模型需要 {need} 主内存，而允许使用的是 {have}。</translation>
     </message>
