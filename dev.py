@@ -280,7 +280,9 @@ def test(arguments: list[str]) -> int:
     failed = [] if arguments else failed_checks(python)
     if failed:
         print(f"Failed before the tests: {', '.join(failed)}.", flush=True)
-    pytest_arguments = arguments[1:] if arguments[:1] == ["--"] else arguments
+    # Two tests at a time on two cores; those that measure time run alone (tests/conftest.py).
+    everything = ["--numprocesses=logical", "--maxprocesses=4", "--dist=worksteal"]
+    pytest_arguments = (arguments[1:] if arguments[:1] == ["--"] else arguments) or everything
     tests_code = wait_for([*python, "-m", "pytest", *pytest_arguments], cwd=ROOT)
     return tests_code or int(bool(failed))
 

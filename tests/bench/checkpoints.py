@@ -29,6 +29,20 @@ SHAPES: dict[str, tuple[str, dict[str, int]]] = {
             "num_key_value_heads": 4,
         },
     ),
+    "moe5b": (
+        "qwen3_moe",
+        {
+            "hidden_size": 1024,
+            "intermediate_size": 3072,
+            "moe_intermediate_size": 512,
+            "num_hidden_layers": 24,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 4,
+            "head_dim": 64,
+            "num_experts": 128,
+            "num_experts_per_tok": 8,
+        },
+    ),
     "tiny": (
         "llama",
         {

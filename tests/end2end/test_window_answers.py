@@ -102,6 +102,7 @@ def watch_answer(services: Services, window: MainWindow, folder: str, qtbot: QtB
     return watchdog.longest_s
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_window_is_never_blocked_while_a_model_streams(services: Services, qtbot: QtBot) -> None:

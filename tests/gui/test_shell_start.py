@@ -74,6 +74,7 @@ class Started:
                 self.process.stderr.close()
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="ends the program by a signal")
 def test_the_first_window_is_there_in_time(tmp_path: Path) -> None:
