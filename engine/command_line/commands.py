@@ -234,7 +234,7 @@ def _generate(options: argparse.Namespace, store: ModelStore, cancel: CancelToke
 def _chat(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
     sampling = sampling_options(options)
     with LocalEngine(store) as engine:
-        if _load(engine, options, cancel).outcome is Outcome.CANCELLED:
+        if _load(engine, options, cancel).outcome is Outcome.CANCELLED or cancel.is_cancelled:
             return _end_cancelled(options)
         return run_conversation(engine, sampling, system=options.system, as_json=options.json)
 
