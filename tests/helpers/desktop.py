@@ -25,7 +25,7 @@ import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ("Xvfb", "xdotool")
-PATIENCE_S = 45.0
+PATIENCE_S = 120.0
 """For what takes a second on an idle computer: these run beside everything else."""
 _ASK_AGAIN_S = 0.2
 _TAKE_PICTURE = (
