@@ -13,10 +13,10 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import torch
@@ -36,6 +36,9 @@ from transformers.core_model_loading import (
 from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
 from transformers.modeling_utils import LoadStateDictConfig
 from transformers.utils import logging as transformers_logging
+
+from engine.models.packed_experts import PackedParameter, find_packing
+from engine.models.quantised_loading import EXPANDING, is_beside_packed
 
 LazyTensor = Any
 """Anything whose ``[...]`` gives a ``torch.Tensor``: a safetensors slice, a mapped tensor, our own reader."""
@@ -75,7 +78,8 @@ class ConversionPlan:
     """How a whole checkpoint becomes the model's tensors, known from names and shapes alone.
 
     ``unused`` are checkpoint tensors the model has no place for; ``missing`` model tensors nothing fills;
-    ``problems`` one line for each tensor that cannot be converted or has the wrong shape.
+    ``problems`` one line for each tensor that cannot be converted or has the wrong shape. ``packed`` are the model
+    tensors whose groups give their packed parts instead.
     """
 
     groups: tuple[ConversionGroup, ...]
@@ -83,6 +87,7 @@ class ConversionPlan:
     unused: tuple[str, ...]
     missing: tuple[str, ...]
     problems: tuple[str, ...]
+    packed: Mapping[str, PackedParameter] = field(default_factory=dict[str, PackedParameter])
 
 
 def build_empty_model(
@@ -230,21 +235,40 @@ class CheckpointConversion:
             # force_cpu keeps a huge table off the accelerator; here it would drag a plan off the meta device.
             if isinstance(entry, WeightConverter):
                 entry.force_cpu = False
+        self._converters: dict[str, WeightConverter] = {
+            pattern: entry
+            for entry in self._mapping
+            if isinstance(entry, WeightConverter)
+            for pattern in entry.source_patterns
+        }
         self._model_tensors: dict[str, torch.Tensor] = dict(model.state_dict(keep_vars=True))
         self._owners = {name: _owner_of(model, name) for name in self._model_tensors}
 
-    def plan(self, checkpoint: Mapping[str, TensorShape]) -> ConversionPlan:
-        """Converts shapes only, on the meta device: nothing of the checkpoint's data is read."""
+    def plan(self, checkpoint: Mapping[str, TensorShape], *, packable: Collection[str] = ()) -> ConversionPlan:
+        """Converts shapes only, on the meta device: nothing of the checkpoint's data is read.
+
+        ``packable`` are stacked experts that stay packed where the checkpoint has them packed.
+        """
         tensors: dict[str, TensorShape] = {}
         groups: list[ConversionGroup] = []
         unused: list[str] = []
         problems: list[str] = []
         source_groups = self._source_groups(checkpoint)
+        packed = self._find_packed(source_groups, checkpoint, packable)
+        for name, parameter in packed.items():
+            tensors[name] = TensorShape(tuple(self._model_tensors[name].shape), self._model_tensors[name].dtype)
+            for part in parameter.parts:
+                target = part.name_of(name)
+                tensors[target] = TensorShape(part.shape, part.dtype)
+                groups.append(ConversionGroup(part.sources, (target,), part.sources))
+            del source_groups[name]
         # What is only copied arrives under the group's own name, so one load tells it for all such groups.
-        copied = [key for keys, copies in source_groups.values() if copies for key in keys]
+        copies_of = {name: _copy_order(keys, self._converters) for name, keys in source_groups.items()}
+        copied = [key for name, keys in source_groups.items() if copies_of[name] for key, _ in keys]
         arrived, complaints = self._load_shapes(checkpoint, copied)
         problems += complaints
-        for name, (keys, copies) in source_groups.items():
+        for name, found in source_groups.items():
+            keys, copies = [key for key, _ in found], copies_of[name]
             if copies:
                 produced = {name: arrived[name]} if name in arrived else {}
             else:
@@ -256,7 +280,28 @@ class CheckpointConversion:
             else:
                 unused.extend(keys)
         missing = [name for name in self._model_tensors if name not in tensors]
-        return ConversionPlan(tuple(groups), tensors, tuple(unused), tuple(self._required(missing)), tuple(problems))
+        return ConversionPlan(
+            tuple(groups), tensors, tuple(unused), tuple(self._required(missing)), tuple(problems), packed
+        )
+
+    def _find_packed(
+        self,
+        source_groups: Mapping[str, Sequence[tuple[str, str | None]]],
+        checkpoint: Mapping[str, TensorShape],
+        packable: Collection[str],
+    ) -> dict[str, PackedParameter]:
+        found: dict[str, PackedParameter] = {}
+        for name in packable:
+            keys = source_groups.get(name, ())
+            if not keys or keys[0][1] is None:
+                continue
+            converter = self._converters[keys[0][1]]
+            target = self._model_tensors[name]
+            patterns: Sequence[str] = converter.source_patterns
+            packing = find_packing(converter.operations, keys, patterns, checkpoint, tuple(target.shape), target.dtype)
+            if packing is not None:
+                found[name] = packing
+        return found
 
     def _load_shapes(
         self, checkpoint: Mapping[str, TensorShape], keys: Sequence[str]
@@ -274,14 +319,12 @@ class CheckpointConversion:
                 raise RuntimeError(f"conversion changed under us: {group} gave {complaints or list(produced)}")
             return {name: tensor.detach().contiguous() for name, tensor in produced.items()}
 
-    def _source_groups(self, checkpoint: Mapping[str, object]) -> dict[str, tuple[list[str], tuple[str, ...]]]:
-        """Checkpoint keys by the model tensor they are collected under, as the loader itself does it.
-
-        With each group the order in which its keys can be copied, or nothing (``ConversionGroup.copies``).
+    def _source_groups(self, checkpoint: Mapping[str, object]) -> dict[str, list[tuple[str, str | None]]]:
+        """Checkpoint keys by the model tensor they are collected under, each with the converter's pattern it matched,
+        as the loader itself does it.
         """
         renamings = [entry for entry in self._mapping if isinstance(entry, WeightRenaming)]
         converters = [entry for entry in self._mapping if isinstance(entry, WeightConverter)]
-        by_pattern = {pattern: entry for entry in converters for pattern in entry.source_patterns}
         prefix = self._model.base_model_prefix
         groups: dict[str, list[tuple[str, str | None]]] = {}
         for key in sorted(checkpoint, key=dot_natural_key):
@@ -289,7 +332,7 @@ class CheckpointConversion:
             if name not in self._model_tensors and key in self._model_tensors:
                 name, pattern = key, None
             groups.setdefault(name, []).append((key, pattern))
-        return {name: ([key for key, _ in keys], _copy_order(keys, by_pattern)) for name, keys in groups.items()}
+        return groups
 
     @contextmanager
     def _loaded(
@@ -354,7 +397,13 @@ def _copy_order(keys: Sequence[tuple[str, str | None]], converters: Mapping[str,
     lists = [[key for key, found in keys if found == pattern] for pattern in converter.source_patterns]
     lists = [found for found in lists if found]
     is_whole = sum(map(len, lists)) == len(keys)
-    match [(type(operation), getattr(operation, "dim", None)) for operation in converter.operations]:
+    operations: list[Any] = converter.operations
+    if isinstance(operations[0], EXPANDING) and not any(is_beside_packed(str(pattern)) for pattern in patterns):
+        # Nothing packed among these: the operation only casts.
+        if len(operations) == 1:
+            return (keys[0][0],) if len(keys) == 1 else ()
+        operations = operations[1:]
+    match [(type(operation), getattr(operation, "dim", None)) for operation in operations]:
         case [(op, 0)] if op is Concatenate and is_whole:
             return tuple(key for found in lists for key in found)
         case [(op, 0)] if op is MergeModulelist and is_whole and len(lists) == 1:
