@@ -77,12 +77,16 @@ def _read_config(source: Source) -> tuple[Source, PreTrainedConfig, torch.dtype]
     try:
         config = AutoConfig.from_pretrained(source.root, trust_remote_code=False)
     except CONFIG_PROBLEMS as error:
-        raise SourceError(
-            f"config.json in {source.root} contradicts itself: {first_line(error)}",
-            "Download this file again.",
-            detail=repr(error),
-        ) from error
+        raise _contradiction(source, error) from error
     return source, config, _choose_dtype(source, config)
+
+
+def _contradiction(source: Source, error: Exception) -> SourceError:
+    return SourceError(
+        f"config.json in {source.root} contradicts itself: {first_line(error)}",
+        "Download this file again.",
+        detail=repr(error),
+    )
 
 
 def _choose_dtype(source: Source, config: PreTrainedConfig) -> torch.dtype:
@@ -126,11 +130,7 @@ def _open_conversion(
     try:
         mapping, quantizer = quantised_conversion(model, quantisation.method, quantisation.settings)
     except CONFIG_PROBLEMS as error:
-        raise SourceError(
-            f"What config.json says of this checkpoint's quantisation contradicts itself: {first_line(error)}",
-            "Download this file again.",
-            detail=repr(error),
-        ) from error
+        raise _contradiction(source, error) from error
     return CheckpointConversion(model, dtype, weight_mapping=mapping, quantizer=quantizer)
 
 
