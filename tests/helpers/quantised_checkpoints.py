@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import FineGrainedFP8Config, PreTrainedModel
+from transformers import CompressedTensorsConfig, FineGrainedFP8Config, PreTrainedModel
 from transformers.utils.quantization_config import Mxfp4Config
 
 from tests.helpers.families import load_plain, make_checkpoint
@@ -59,6 +59,39 @@ def nearest_e2m1(numbers: torch.Tensor) -> torch.Tensor:
     return (magnitude | (numbers < 0).long() << 3).to(torch.uint8)
 
 
+def pack_int4(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor] | None:
+    """Kimi K2's way: experts' numbers of four bits, eight in an int32, a bfloat16 scale for every 32 of a row."""
+    if not _EXPERT.search(name):
+        return None
+    groups = weight.float().view(weight.shape[0], -1, 32)
+    scales = (groups.abs().amax(-1, keepdim=True) / 7).to(torch.bfloat16)
+    numbers = (groups / scales.float()).round().clamp(-8, 7).long().view(weight.shape[0], -1, 8) + 8
+    words = (numbers << torch.arange(8) * 4).sum(-1).to(torch.int32)
+    return {
+        f"{name}_packed": words,
+        f"{name}_scale": scales[..., 0],
+        f"{name}_shape": torch.tensor(weight.shape, dtype=torch.int32),
+    }
+
+
+def pack_mxfp4_experts(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor] | None:
+    """Kimi K3's way: each expert by itself, in compressed-tensors' names."""
+    if not _EXPERT.search(name):
+        return None
+    packed = pack_mxfp4("experts.down_proj", weight.T[None])
+    assert packed is not None
+    blocks, scales = packed.values()
+    return {f"{name}_packed": blocks[0].flatten(1), f"{name}_scale": scales[0]}
+
+
+def pack_channels(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor] | None:
+    """compressed-tensors' "float-quantized": e4m3 numbers and a scale for each row."""
+    if not _DENSE.search(name):
+        return None
+    scales = (weight.float().abs().amax(1, keepdim=True) / 448).to(torch.bfloat16)
+    return {name: (weight.float() / scales.float()).to(torch.float8_e4m3fn), f"{name}_scale": scales}
+
+
 def quantise(checkpoint: Path, pack: Pack, settings: Mapping[str, Any]) -> Path:
     """Rewrites a checkpoint with the weights that ``pack`` packs, in many shards, and ``settings`` in its config."""
     tensors: dict[str, torch.Tensor] = {}
@@ -101,8 +134,35 @@ def make_mxfp4(folder: Path) -> Path:
     return quantise(make_checkpoint("gpt_oss", folder), pack_mxfp4, settings)
 
 
+COMPRESSED: Mapping[str, tuple[Pack, str, dict[str, Any]]] = {
+    "int4": (
+        pack_int4, "pack-quantized", {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 32},
+    ),
+    "mxfp4": (
+        pack_mxfp4_experts,
+        "mxfp4-pack-quantized",
+        {"num_bits": 4, "type": "float", "strategy": "group", "group_size": 32, "scale_dtype": "torch.uint8"},
+    ),
+    "fp8": (pack_channels, "float-quantized", {"num_bits": 8, "type": "float", "strategy": "channel"}),
+}  # fmt: skip
+"""By a name of ours: how it is packed, compressed-tensors' format, and what its config says of the weights."""
+
+
+def make_compressed(folder: Path, kind: str, family: str = "deepseek_v3") -> Path:
+    """A checkpoint of ``COMPRESSED``."""
+    pack, form, weights = COMPRESSED[kind]
+    settings = {
+        "quant_method": "compressed-tensors",
+        "format": form,
+        "quantization_status": "compressed",
+        "ignore": ["lm_head"],
+        "config_groups": {"group_0": {"targets": ["Linear"], "weights": {**weights, "symmetric": True}}},
+    }
+    return quantise(make_checkpoint(family, folder), pack, settings)
+
+
 def load_expanded(checkpoint: Path) -> PreTrainedModel:
     """The checkpoint as plain transformers loads it on a processor: expanded, experts run by ``eager``."""
     method = json.loads((checkpoint / "config.json").read_text())["quantization_config"]["quant_method"]
-    configs = {"fp8": FineGrainedFP8Config, "mxfp4": Mxfp4Config}
+    configs = {"fp8": FineGrainedFP8Config, "mxfp4": Mxfp4Config, "compressed-tensors": CompressedTensorsConfig}
     return load_plain(checkpoint, quantization_config=configs[method](dequantize=True))
