@@ -22,7 +22,7 @@ import torch
 from transformers import PreTrainedModel
 
 from engine.backends.base import Backend, DeviceSlot, HostBuffer
-from engine.models.transformers_internals import ServeExperts, release_experts, serve_experts
+from engine.models.served_experts import ServeExperts, release_experts, serve_experts
 from engine.store.manifest import ExpertsEntry, PackedTensor, TensorEntry
 from engine.streaming.bindings import tensor_view
 from engine.streaming.expert_cache import ExpertCache, ExpertKey
