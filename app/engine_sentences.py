@@ -59,7 +59,7 @@ ENGINE_SENTENCES: tuple[str, ...] = (
     ),
     QT_TRANSLATE_NOOP(
         "Engine",
-        "This checkpoint is quantised ({method}); this version of Strata runs checkpoints in their full precision.",
+        "This checkpoint is quantised ({what}), in a way that this version of Strata does not run.",
     ),
     QT_TRANSLATE_NOOP("Engine", "Choose the original of the model, in bfloat16 or float16."),
     QT_TRANSLATE_NOOP("Engine", "{file} names no model type (architecture {architecture})."),

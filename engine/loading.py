@@ -66,8 +66,7 @@ def choose_budgets(
     if options.nothing_resident:
         once = max(block.nbytes for block in blocks if block.role is Role.ONCE)
         always = sum(block.nbytes for block in blocks if block.role is Role.ALWAYS)
-        routed = experts.floor_slots * experts.slot_nbytes if experts else 0
-        slots = SLOTS_WANTED * once + routed
+        slots = SLOTS_WANTED * once + (experts.floor_nbytes if experts else 0)
         return Budgets(always + slots, 0 if backend.is_unified else slots)
     tokens = planned_context(config, options.context)
     reserve = cache_bytes(config, tokens, dtype.itemsize)

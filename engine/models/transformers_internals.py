@@ -1,4 +1,4 @@
-"""The one place that touches transformers' internals: empty models and load-time weight conversion.
+"""transformers' internals, as ``served_experts`` and ``quantised_loading``: empty models, load-time weight conversion.
 
 transformers 5 renames, merges, splits and transposes checkpoint tensors while it loads them. The same
 machinery runs here, one *conversion group* at a time (the smallest set of checkpoint tensors that
@@ -10,14 +10,13 @@ memory. ``tests/unit/engine/test_transformers_internals.py`` fails loudly when a
 
 from __future__ import annotations
 
-import inspect
 import os
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from accelerate import init_empty_weights
@@ -33,9 +32,11 @@ from transformers.core_model_loading import (
     dot_natural_key,
     rename_source_key,
 )
-from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
 from transformers.modeling_utils import LoadStateDictConfig
 from transformers.utils import logging as transformers_logging
+
+from engine.models.packed_experts import PackedParameter, find_packing
+from engine.models.quantised_loading import EXPANDING, is_beside_packed
 
 LazyTensor = Any
 """Anything whose ``[...]`` gives a ``torch.Tensor``: a safetensors slice, a mapped tensor, our own reader."""
@@ -75,7 +76,8 @@ class ConversionPlan:
     """How a whole checkpoint becomes the model's tensors, known from names and shapes alone.
 
     ``unused`` are checkpoint tensors the model has no place for; ``missing`` model tensors nothing fills;
-    ``problems`` one line for each tensor that cannot be converted or has the wrong shape.
+    ``problems`` one line for each tensor that cannot be converted or has the wrong shape. ``packed`` are the model
+    tensors whose groups give their packed parts instead.
     """
 
     groups: tuple[ConversionGroup, ...]
@@ -83,6 +85,7 @@ class ConversionPlan:
     unused: tuple[str, ...]
     missing: tuple[str, ...]
     problems: tuple[str, ...]
+    packed: Mapping[str, PackedParameter] = field(default_factory=dict[str, PackedParameter])
 
 
 def build_empty_model(
@@ -111,101 +114,6 @@ def _compute_buffers(model: PreTrainedModel) -> None:
     model.initialize_weights()
 
 
-EXPERTS_IMPLEMENTATION = "strata"
-
-ServeExperts = Callable[[torch.Tensor], AbstractContextManager[Iterable[int] | None]]
-"""Entered around an experts module's forward with the indices it was routed to.
-
-Gives the order in which the experts had better be computed, or None where their own order is as good.
-"""
-
-
-def serve_experts(model: PreTrainedModel, path: str, parts: Mapping[str, object], serve: ServeExperts) -> None:
-    """Has the experts module at ``path`` run its eager code inside ``serve``, with ``parts`` as its parameters.
-
-    A part stands for a packed parameter: its ``[expert]`` gives one expert's tensor. The eager code of every family
-    uses its parameters in no other way.
-    """
-    module = model.get_submodule(path)
-    ALL_EXPERTS_FUNCTIONS.register(EXPERTS_IMPLEMENTATION, _run_served_experts)
-    if getattr(module.config, "_experts_implementation", None) != EXPERTS_IMPLEMENTATION:
-        model.set_experts_implementation(EXPERTS_IMPLEMENTATION)
-    if getattr(module.config, "_experts_implementation", None) != EXPERTS_IMPLEMENTATION:
-        # A model whose class is in another file than its experts is taken to have none.
-        cast(Any, module.config)._experts_implementation = EXPERTS_IMPLEMENTATION
-    vars(module)[_SERVE_KEY] = serve
-    vars(module)[_SUM_KEY] = _sums_in_its_own_dtype(_eager_forward(module))
-    # Found before the parameters of the same names, which stay empty.
-    vars(module).update(parts)
-
-
-def release_experts(model: PreTrainedModel, path: str, names: Iterable[str]) -> None:
-    """Takes back what ``serve_experts`` did to one module."""
-    for name in (_SERVE_KEY, _SUM_KEY, *names):
-        vars(model.get_submodule(path)).pop(name, None)
-
-
-_SERVE_KEY = "_strata_serve"
-_SUM_KEY = "_strata_sums_in_its_own_dtype"
-
-EagerExperts = Callable[[nn.Module, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
-"""(module, hidden states [tokens, hidden], indices [tokens, k], weights [tokens, k]) → [tokens, hidden]."""
-
-
-def _run_served_experts(module: nn.Module, *args: Any, **kwargs: Any) -> torch.Tensor:
-    eager = _eager_forward(module)
-    serve: ServeExperts | None = vars(module).get(_SERVE_KEY)
-    if serve is None:
-        return eager(module, *args, **kwargs)
-    if kwargs:  # families give these arguments different names
-        args = inspect.signature(eager).bind(module, *args, **kwargs).args[1:]
-    states, indices, weights = args
-    with serve(indices) as order:
-        if order is None or not vars(module)[_SUM_KEY] or states.ndim != 2:
-            return eager(module, states, indices, weights)
-        return _run_in_order(module, eager, order, (states, indices, weights))
-
-
-def _run_in_order(
-    module: nn.Module,
-    eager: EagerExperts,
-    order: Iterable[int],
-    routed: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
-) -> torch.Tensor:
-    """The eager code for one expert at a time, in any order; what comes out is added up in the experts' own order.
-
-    The same bits: an expert sees the same rows in the same order, and its result, added to zeros and then to the
-    others, is rounded only where the eager code rounds it.
-    """
-    states, indices, weights = routed
-    parts: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-    for expert in order:
-        place, token = torch.where((indices == expert).T)
-        one = torch.full((len(token), 1), expert, dtype=indices.dtype, device=indices.device)
-        parts[expert] = token, eager(module, states[token], one, weights[token, place, None])
-    total = torch.zeros_like(states)
-    for expert in sorted(parts):
-        total.index_add_(0, *parts[expert])
-    return total
-
-
-def _eager_forward(module: nn.Module) -> EagerExperts:
-    """What ``use_experts_implementation`` wrapped."""
-    return cast(Any, type(module).forward).__wrapped__
-
-
-def _sums_in_its_own_dtype(eager: EagerExperts) -> bool:
-    """Whether experts are added up in the dtype of the states, so that a single one's result can be taken apart.
-
-    Told from the source, as transformers tells whether a model has experts at all; some families add in float32.
-    """
-    try:
-        source = inspect.getsource(eager)
-    except (OSError, TypeError):
-        return False
-    return re.search(r"zeros_like\(hidden_states(, dtype=hidden_states\.dtype\b[^)]*)?\)", source) is not None
-
-
 class CheckpointConversion:
     """transformers' load-time conversion of one checkpoint into one empty model.
 
@@ -230,21 +138,40 @@ class CheckpointConversion:
             # force_cpu keeps a huge table off the accelerator; here it would drag a plan off the meta device.
             if isinstance(entry, WeightConverter):
                 entry.force_cpu = False
+        self._converters: dict[str, WeightConverter] = {
+            pattern: entry
+            for entry in self._mapping
+            if isinstance(entry, WeightConverter)
+            for pattern in entry.source_patterns
+        }
         self._model_tensors: dict[str, torch.Tensor] = dict(model.state_dict(keep_vars=True))
         self._owners = {name: _owner_of(model, name) for name in self._model_tensors}
 
-    def plan(self, checkpoint: Mapping[str, TensorShape]) -> ConversionPlan:
-        """Converts shapes only, on the meta device: nothing of the checkpoint's data is read."""
+    def plan(self, checkpoint: Mapping[str, TensorShape], *, packable: Collection[str] = ()) -> ConversionPlan:
+        """Converts shapes only, on the meta device: nothing of the checkpoint's data is read.
+
+        ``packable`` are stacked experts that stay packed where the checkpoint has them packed.
+        """
         tensors: dict[str, TensorShape] = {}
         groups: list[ConversionGroup] = []
         unused: list[str] = []
         problems: list[str] = []
         source_groups = self._source_groups(checkpoint)
+        packed = self._find_packed(source_groups, checkpoint, packable)
+        for name, parameter in packed.items():
+            tensors[name] = TensorShape(tuple(self._model_tensors[name].shape), self._model_tensors[name].dtype)
+            for part in parameter.parts:
+                target = part.name_of(name)
+                tensors[target] = TensorShape(part.shape, part.dtype)
+                groups.append(ConversionGroup(part.sources, (target,), part.sources))
+            del source_groups[name]
         # What is only copied arrives under the group's own name, so one load tells it for all such groups.
-        copied = [key for keys, copies in source_groups.values() if copies for key in keys]
+        copies_of = {name: _copy_order(keys, self._converters) for name, keys in source_groups.items()}
+        copied = [key for name, keys in source_groups.items() if copies_of[name] for key, _ in keys]
         arrived, complaints = self._load_shapes(checkpoint, copied)
         problems += complaints
-        for name, (keys, copies) in source_groups.items():
+        for name, found in source_groups.items():
+            keys, copies = [key for key, _ in found], copies_of[name]
             if copies:
                 produced = {name: arrived[name]} if name in arrived else {}
             else:
@@ -256,7 +183,28 @@ class CheckpointConversion:
             else:
                 unused.extend(keys)
         missing = [name for name in self._model_tensors if name not in tensors]
-        return ConversionPlan(tuple(groups), tensors, tuple(unused), tuple(self._required(missing)), tuple(problems))
+        return ConversionPlan(
+            tuple(groups), tensors, tuple(unused), tuple(self._required(missing)), tuple(problems), packed
+        )
+
+    def _find_packed(
+        self,
+        source_groups: Mapping[str, Sequence[tuple[str, str | None]]],
+        checkpoint: Mapping[str, TensorShape],
+        packable: Collection[str],
+    ) -> dict[str, PackedParameter]:
+        found: dict[str, PackedParameter] = {}
+        for name in packable:
+            keys = source_groups.get(name, ())
+            if not keys or keys[0][1] is None:
+                continue
+            converter = self._converters[keys[0][1]]
+            target = self._model_tensors[name]
+            patterns: Sequence[str] = converter.source_patterns
+            packing = find_packing(converter.operations, keys, patterns, checkpoint, tuple(target.shape), target.dtype)
+            if packing is not None:
+                found[name] = packing
+        return found
 
     def _load_shapes(
         self, checkpoint: Mapping[str, TensorShape], keys: Sequence[str]
@@ -274,14 +222,12 @@ class CheckpointConversion:
                 raise RuntimeError(f"conversion changed under us: {group} gave {complaints or list(produced)}")
             return {name: tensor.detach().contiguous() for name, tensor in produced.items()}
 
-    def _source_groups(self, checkpoint: Mapping[str, object]) -> dict[str, tuple[list[str], tuple[str, ...]]]:
-        """Checkpoint keys by the model tensor they are collected under, as the loader itself does it.
-
-        With each group the order in which its keys can be copied, or nothing (``ConversionGroup.copies``).
+    def _source_groups(self, checkpoint: Mapping[str, object]) -> dict[str, list[tuple[str, str | None]]]:
+        """Checkpoint keys by the model tensor they are collected under, each with the converter's pattern it matched,
+        as the loader itself does it.
         """
         renamings = [entry for entry in self._mapping if isinstance(entry, WeightRenaming)]
         converters = [entry for entry in self._mapping if isinstance(entry, WeightConverter)]
-        by_pattern = {pattern: entry for entry in converters for pattern in entry.source_patterns}
         prefix = self._model.base_model_prefix
         groups: dict[str, list[tuple[str, str | None]]] = {}
         for key in sorted(checkpoint, key=dot_natural_key):
@@ -289,7 +235,7 @@ class CheckpointConversion:
             if name not in self._model_tensors and key in self._model_tensors:
                 name, pattern = key, None
             groups.setdefault(name, []).append((key, pattern))
-        return {name: ([key for key, _ in keys], _copy_order(keys, by_pattern)) for name, keys in groups.items()}
+        return groups
 
     @contextmanager
     def _loaded(
@@ -354,7 +300,13 @@ def _copy_order(keys: Sequence[tuple[str, str | None]], converters: Mapping[str,
     lists = [[key for key, found in keys if found == pattern] for pattern in converter.source_patterns]
     lists = [found for found in lists if found]
     is_whole = sum(map(len, lists)) == len(keys)
-    match [(type(operation), getattr(operation, "dim", None)) for operation in converter.operations]:
+    operations: list[Any] = converter.operations
+    if isinstance(operations[0], EXPANDING) and not any(is_beside_packed(str(pattern)) for pattern in patterns):
+        # Nothing packed among these: the operation only casts.
+        if len(operations) == 1:
+            return (keys[0][0],) if len(keys) == 1 else ()
+        operations = operations[1:]
+    match [(type(operation), getattr(operation, "dim", None)) for operation in operations]:
         case [(op, 0)] if op is Concatenate and is_whole:
             return tuple(key for found in lists for key in found)
         case [(op, 0)] if op is MergeModulelist and is_whole and len(lists) == 1:

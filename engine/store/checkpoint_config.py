@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.errors import SourceError, UnsupportedModel
 from engine.store.file_format import FileFormat, read_head, recognise
+from engine.store.quantisation import find_quantisation, unsupported_quantisation
 
 CONFIG_NAME = "config.json"
 _LOOSE_QUANTISATION_FILES = {"quantize_config.json": "gptq", "quant_config.json": "awq"}
@@ -52,12 +53,10 @@ def require_supported(config: Mapping[str, Any], root: Path) -> None:
             f"This is an encoder-decoder model of type “{model_type}”; Strata runs decoder-only language models.",
             "Choose a chat or text-generation model.",
         )
-    if method := _quantisation(config, root):
-        raise UnsupportedModel(
-            f"This checkpoint is quantised ({method}); this version of Strata runs checkpoints "
-            "in their full precision.",
-            "Choose the original of the model, in bfloat16 or float16.",
-        )
+    find_quantisation(config)
+    for name, method in _LOOSE_QUANTISATION_FILES.items():
+        if (root / name).is_file():
+            raise unsupported_quantisation(method)
 
 
 def _architectures(config: Mapping[str, Any]) -> list[str]:
@@ -96,28 +95,6 @@ def _unknown_type(config: Mapping[str, Any], model_type: object) -> UnsupportedM
         f"Models of type “{model_type}” are not known to this version of Strata.",
         "Check whether a newer version of Strata knows it, or choose another model.",
     )
-
-
-def _quantisation(config: Mapping[str, Any], root: Path) -> str | None:
-    """The method a checkpoint is quantised with, or None. Some configs hide it in the text part."""
-    for part in (config, config.get("text_config"), config.get("llm_config")):
-        if not isinstance(part, Mapping):
-            continue
-        for key in ("quantization_config", "compression_config"):
-            entry: Any = part.get(key)
-            if isinstance(entry, Mapping) and entry:
-                return str(entry.get("quant_method") or entry.get("quant_algo") or _bits(entry))
-    for name, method in _LOOSE_QUANTISATION_FILES.items():
-        if (root / name).is_file():
-            return method
-    return None
-
-
-def _bits(entry: Mapping[str, Any]) -> str:
-    for bits in (4, 8):
-        if entry.get(f"load_in_{bits}bit"):
-            return f"bitsandbytes {bits}-bit"
-    return "unknown method"
 
 
 def _no_config(root: Path) -> SourceError:

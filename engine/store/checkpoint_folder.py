@@ -10,8 +10,9 @@ from engine.store.checkpoint_config import read_config, require_supported
 from engine.store.download_folder import read_download_mark
 from engine.store.hub_cache import snapshot_of
 from engine.store.manifest import MANIFEST_NAME, SourceRecord
+from engine.store.quantisation import find_quantisation
 from engine.store.source import LOCAL_OWNER, Source, digest_revision
-from engine.store.weight_files import find_weights
+from engine.store.weight_files import find_weights, require_unpacked
 
 _SIDE_FILES = (
     "config.json", "generation_config.json", "tokenizer*", "vocab*", "merges*", "special_tokens_map.json",
@@ -33,6 +34,8 @@ def open_folder(folder: Path) -> Source:
     config, config_bytes = read_config(folder)
     require_supported(config, folder)
     weights = find_weights(folder)
+    if find_quantisation(config) is None:
+        require_unpacked(weights.tensors)
     snapshot = snapshot_of(folder) or read_download_mark(folder)
     record = SourceRecord(
         kind=weights.kind,

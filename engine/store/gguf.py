@@ -43,6 +43,7 @@ from engine.store.gguf_header import read_gguf_header
 from engine.store.progress_journal import PROGRESS_FOLDER, write_durably
 from engine.store.source import Source, SourceTensor
 from engine.store.tensor_source import LazyRead, Piece, ShardReader, TensorSource, bytes_of, tensor_from
+from engine.weights.dtypes import DTYPE_NAMES
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +139,7 @@ class PackedGgufTensors:
         return frozenset((self._table[key].file,))
 
     def load(self, key: str) -> LazyTensor:
-        return LazyRead(lambda: self._read(key))
+        return LazyRead(lambda: self._read(key), DTYPE_NAMES[self._stored_shape(self._table[key]).dtype])
 
     def stream(self, key: str, dtype: torch.dtype) -> Iterator[Piece]:
         yield Piece(bytes_of(self._read(key).to(dtype)))
@@ -194,7 +195,7 @@ class NamedGgufTensors:
 
     def load(self, key: str) -> LazyTensor:
         rows = self._recipes[key].shape[0]
-        return LazyRead(lambda: self._make(key, 0, rows))
+        return LazyRead(lambda: self._make(key, 0, rows), "F32")
 
     def stream(self, key: str, dtype: torch.dtype) -> Iterator[Piece]:
         recipe = self._recipes[key]

@@ -19,9 +19,10 @@ from engine.store.checkpoint_folder import is_side_file
 from engine.store.file_format import FileFormat, recognise
 from engine.store.hub import HubClient, HubFile, HubRepo
 from engine.store.manifest import SourceFile, SourceKind, SourceRecord
+from engine.store.quantisation import find_quantisation
 from engine.store.safetensors_header import MAX_HEADER_BYTES, parse_safetensors_header
 from engine.store.source import Source, SourceTensor
-from engine.store.weight_files import choose_weight_files, require_unquantised
+from engine.store.weight_files import choose_weight_files, require_unpacked
 
 _READ_FIRST = (CONFIG_NAME, "adapter_config.json")
 _TELLING_NAMES = ("model_index.json", "params.json", "quantize_config.json", "quant_config.json")
@@ -151,8 +152,8 @@ def _describe_source(
         files.append(SourceFile(file.name, file.size, repo.modified_ns, header.digest))
         for name, tensor in header.tensors.items():
             tensors[name] = SourceTensor(file.name, tensor.dtype, tensor.shape, tensor.offset, tensor.nbytes)
-    with _named_for(repo, folder):
-        require_unquantised(tensors)
+    if find_quantisation(config) is None:
+        require_unpacked(tensors)
     record = SourceRecord(kind, str(folder), repo.owner, repo.name, repo.commit, tuple(files))
     side_files = tuple(sorted(file.name for file in small_files if is_side_file(file.name)))
     return Source(record, config, tensors, side_files)

@@ -63,6 +63,18 @@ class TensorEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedTensor(TensorEntry):
+    """An expert's parameter that its record holds packed: dtype, shape and place are those it has once it is expanded.
+
+    ``offset`` is into the memory experts are expanded in. The record has its packed parts as NAME.values, NAME.scales.
+    ``encoding`` is one of ``engine.weights.packed``; with ``is_transposed`` it gives the parameter transposed.
+    """
+
+    encoding: str
+    is_transposed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BlockEntry:
     """One block file. ``data_offset`` is a multiple of 4096; ``data_nbytes`` runs from there to the file's end.
 
@@ -93,11 +105,13 @@ class ExpertsEntry(BlockEntry):
 
     ``module`` is the experts module; ``tensors`` are those of one record: the module's parameters by their own names
     ("gate_up_proj"), without their first dimension, at offsets into the record. ``routed`` of them serve one token.
+    ``packed`` are the parameters that are stored packed: of those, ``tensors`` has the packed parts.
     """
 
     count: int
     stride: int
     routed: int
+    packed: tuple[PackedTensor, ...] = ()
 
     @property
     def record_nbytes(self) -> int:
@@ -107,6 +121,22 @@ class ExpertsEntry(BlockEntry):
     @property
     def weight_nbytes(self) -> int:
         return self.count * sum(tensor.nbytes for tensor in self.tensors)
+
+    @property
+    def expanded_nbytes(self) -> int:
+        """Memory for one expert's packed parameters once they are expanded; 0 where nothing is packed."""
+        return max((tensor.offset + tensor.nbytes for tensor in self.packed), default=0)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The experts module's own parameters, packed or not, by their own names."""
+        plain = (tensor.name for tensor in self.tensors if "." not in tensor.name)
+        return (*plain, *(tensor.name for tensor in self.packed))
+
+    def parts_of(self, packed: PackedTensor) -> dict[str, str]:
+        """A packed parameter's parts ("values", "scales"), each with its name in the record."""
+        start = f"{packed.name}."
+        return {t.name.removeprefix(start): t.name for t in self.tensors if t.name.startswith(start)}
 
     def record_offset(self, expert: int) -> int:
         """Where a record starts in the file."""
@@ -190,4 +220,10 @@ def block_from_dict(entry: dict[str, Any]) -> BlockEntry:
     for tensor in tensors:
         tensor["shape"] = tuple(tensor["shape"])
     entry["tensors"] = tuple(TensorEntry(**tensor) for tensor in tensors)
-    return ExpertsEntry(**entry) if "stride" in entry else BlockEntry(**entry)
+    if "stride" not in entry:
+        return BlockEntry(**entry)
+    packed: list[dict[str, Any]] = entry.get("packed", [])
+    for tensor in packed:
+        tensor["shape"] = tuple(tensor["shape"])
+    entry["packed"] = tuple(PackedTensor(**tensor) for tensor in packed)
+    return ExpertsEntry(**entry)

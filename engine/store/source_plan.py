@@ -12,9 +12,11 @@ from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
 from engine.errors import SourceError, UnsupportedModel
 from engine.models.architecture import find_model_class
-from engine.models.structure import find_structure
+from engine.models.quantised_loading import quantised_conversion
+from engine.models.structure import BlockKind, find_structure
 from engine.models.transformers_internals import CheckpointConversion, ConversionPlan, build_empty_model
 from engine.store.manifest import SourceKind
+from engine.store.quantisation import find_quantisation
 from engine.store.source import Source
 from engine.store.split_plan import SplitPlan, plan_blocks
 from engine.store.tensor_source import ShardTensors, TensorSource, bytes_of
@@ -35,8 +37,11 @@ def plan_source(source: Source, *, untied: frozenset[str] | None = None) -> Spli
     model_class = find_model_class(config)
     model = _build_model(model_class, config, dtype)
     tensors = _open_tensors(source, model, dtype)
-    conversion = CheckpointConversion(model, dtype, weight_mapping=tensors.weight_mapping, quantizer=tensors.quantizer)
-    converted = conversion.plan(tensors.shapes)
+    conversion = _open_conversion(source, model, dtype, tensors)
+    packable = {
+        name for block in find_structure(model).blocks if block.kind is BlockKind.EXPERTS for name in block.tensors
+    }
+    converted = conversion.plan(tensors.shapes, packable=packable)
     if untied is None:
         untied = _find_untied(model, converted, conversion, tensors)
     structure = find_structure(model, untied=untied)
@@ -72,18 +77,27 @@ def _read_config(source: Source) -> tuple[Source, PreTrainedConfig, torch.dtype]
     try:
         config = AutoConfig.from_pretrained(source.root, trust_remote_code=False)
     except CONFIG_PROBLEMS as error:
-        raise SourceError(
-            f"config.json in {source.root} contradicts itself: {first_line(error)}",
-            "Download this file again.",
-            detail=repr(error),
-        ) from error
+        raise _contradiction(source, error) from error
     return source, config, _choose_dtype(source, config)
 
 
+def _contradiction(source: Source, error: Exception) -> SourceError:
+    return SourceError(
+        f"config.json in {source.root} contradicts itself: {first_line(error)}",
+        "Download this file again.",
+        detail=repr(error),
+    )
+
+
 def _choose_dtype(source: Source, config: PreTrainedConfig) -> torch.dtype:
-    """The dtype of ``from_pretrained(dtype="auto")``: the config's, else that of the first floating tensor."""
+    """The dtype of ``from_pretrained(dtype="auto")``: the config's, else that of the first floating tensor.
+
+    Packed weights are expanded to bfloat16 then, as their own dtypes are none to compute in.
+    """
     if isinstance(config.dtype, torch.dtype):
         return config.dtype
+    if find_quantisation(source.config) is not None:
+        return torch.bfloat16
     shapes = ShardTensors(source).shapes
     return next((shape.dtype for shape in shapes.values() if shape.dtype.is_floating_point), torch.float32)
 
@@ -105,6 +119,19 @@ def _open_tensors(source: Source, model: PreTrainedModel, dtype: torch.dtype) ->
 
         return open_gguf_tensors(source, model, dtype)
     return ShardTensors(source)
+
+
+def _open_conversion(
+    source: Source, model: PreTrainedModel, dtype: torch.dtype, tensors: TensorSource
+) -> CheckpointConversion:
+    quantisation = find_quantisation(source.config)
+    if quantisation is None:
+        return CheckpointConversion(model, dtype, weight_mapping=tensors.weight_mapping, quantizer=tensors.quantizer)
+    try:
+        mapping, quantizer = quantised_conversion(model, quantisation.method, quantisation.settings)
+    except CONFIG_PROBLEMS as error:
+        raise _contradiction(source, error) from error
+    return CheckpointConversion(model, dtype, weight_mapping=mapping, quantizer=quantizer)
 
 
 def _find_untied(

@@ -18,7 +18,7 @@ from engine.errors import SourceError, UnsupportedModel
 from engine.models.structure import BlockKind, BlockSpec, ModelStructure
 from engine.models.transformers_internals import CheckpointConversion, ConversionGroup, ConversionPlan
 from engine.store.layout import FileLayout, PlannedTensor, lay_out
-from engine.store.manifest import FILE_ALIGNMENT, TENSOR_ALIGNMENT, BlockEntry, ExpertsEntry, TensorEntry
+from engine.store.manifest import FILE_ALIGNMENT, TENSOR_ALIGNMENT, BlockEntry, ExpertsEntry, PackedTensor, TensorEntry
 from engine.store.source import Source
 from engine.store.tensor_source import TensorSource
 from engine.weights.dtypes import DTYPE_NAMES
@@ -38,13 +38,17 @@ _ROUTED_UNKNOWN = 8
 
 @dataclass(frozen=True, slots=True)
 class RecordPlan:
-    """The records of a file of experts, as ``ExpertsEntry`` has them; ``names`` are the packed model tensors."""
+    """The records of a file of experts, as ``ExpertsEntry`` has them.
+
+    ``names`` are the tensors of all experts, stacked, that ``tensors`` are each expert's part of.
+    """
 
     count: int
     stride: int
     routed: int
     tensors: tuple[TensorEntry, ...]
     names: tuple[str, ...]
+    packed: tuple[PackedTensor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,13 @@ class BlockPlan:
         if self.records is None:
             return block
         fields = {field.name: getattr(block, field.name) for field in dataclasses.fields(block)}
-        return ExpertsEntry(**fields, count=self.records.count, stride=self.records.stride, routed=self.records.routed)
+        return ExpertsEntry(
+            **fields,
+            count=self.records.count,
+            stride=self.records.stride,
+            routed=self.records.routed,
+            packed=self.records.packed,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +134,9 @@ def plan_blocks(
         other_names.setdefault(stored, []).append(alias)
     plans: list[BlockPlan] = []
     for spec in structure.blocks:
+        if spec.kind is BlockKind.EXPERTS:
+            plans.append(_plan_experts(spec, group_of, converted, tensors, _routed_experts(config)))
+            continue
         names: dict[str, str] = {}
         for stored in spec.tensors:
             candidates = [stored, *other_names.get(stored, [])]
@@ -131,10 +144,7 @@ def plan_blocks(
                 names[produced] = stored
         if names:
             groups = tuple(dict.fromkeys(group_of[name] for name in names))
-            if spec.kind is BlockKind.EXPERTS:
-                plans.append(_plan_experts(spec, groups, converted, tensors, _routed_experts(config)))
-            else:
-                plans.append(_plan_block(spec, groups, names, converted, tensors))
+            plans.append(_plan_block(spec, groups, names, converted, tensors))
     return tuple(plans)
 
 
@@ -163,17 +173,18 @@ def _plan_block(
 
 def _plan_experts(
     spec: BlockSpec,
-    groups: tuple[ConversionGroup, ...],
+    group_of: Mapping[str, ConversionGroup],
     converted: ConversionPlan,
     tensors: TensorSource,
     routed: int | None,
 ) -> BlockPlan:
-    """One record after the other, each with its part of every packed tensor and starting at a whole page."""
-    shapes = [converted.tensors[name] for name in spec.tensors]
+    """One record after the other, each with its part of every stacked tensor and starting at a whole page."""
+    names = tuple(name for parameter in spec.tensors for name in _stored_names(parameter, converted))
+    shapes = [converted.tensors[name] for name in names]
     count = shapes[0].shape[0]
     parts = [
-        PlannedTensor(name.rpartition(".")[2], DTYPE_NAMES[shape.dtype], shape.shape[1:])
-        for name, shape in zip(spec.tensors, shapes, strict=True)
+        PlannedTensor(name.removeprefix(f"{spec.module}."), DTYPE_NAMES[shape.dtype], shape.shape[1:])
+        for name, shape in zip(names, shapes, strict=True)
     ]
     record = lay_out(parts)
     named = [
@@ -182,20 +193,44 @@ def _plan_experts(
         for i, part in enumerate(parts)
     ]
     nbytes = record.size - record.data_offset
+    groups = tuple(dict.fromkeys(group_of[name] for name in names))
     return BlockPlan(
         spec=spec,
         file=f"{EXPERTS_FOLDER}/{spec.name.replace('-experts', '')}.safetensors",
         layout=lay_out(named),
         groups=groups,
-        names={name: name for name in spec.tensors},
+        names={name: name for name in names},
         source_files=_files_of(groups, tensors),
         records=RecordPlan(
             count=count,
             stride=nbytes + -nbytes % FILE_ALIGNMENT,
             routed=min(routed or _ROUTED_UNKNOWN, count),
             tensors=record.tensors,
-            names=spec.tensors,
+            names=names,
+            packed=_plan_expanding(spec, converted),
         ),
+    )
+
+
+def _stored_names(parameter: str, converted: ConversionPlan) -> tuple[str, ...]:
+    """What a split stores of a model tensor: itself, or its packed parts."""
+    packed = converted.packed.get(parameter)
+    return (parameter,) if packed is None else tuple(part.name_of(parameter) for part in packed.parts)
+
+
+def _plan_expanding(spec: BlockSpec, converted: ConversionPlan) -> tuple[PackedTensor, ...]:
+    """The packed parameters of one expert, with their places in the memory that experts are expanded in."""
+    packed = {name: converted.packed[name] for name in spec.tensors if name in converted.packed}
+    shapes = [converted.tensors[name] for name in packed]
+    planned = [
+        PlannedTensor(name.removeprefix(f"{spec.module}."), DTYPE_NAMES[shape.dtype], shape.shape[1:])
+        for name, shape in zip(packed, shapes, strict=True)
+    ]
+    return tuple(
+        PackedTensor(
+            tensor.name, tensor.dtype, tensor.shape, tensor.offset, tensor.nbytes, how.encoding, how.is_transposed
+        )
+        for tensor, how in zip(lay_out(planned).tensors, packed.values(), strict=True)
     )
 
 

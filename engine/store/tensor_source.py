@@ -164,7 +164,7 @@ class ShardTensors:
         return frozenset((self._table[key].file,))
 
     def load(self, key: str) -> LazyTensor:
-        return LazyRead(lambda: self._read(key))
+        return LazyRead(lambda: self._read(key), self._table[key].dtype)
 
     def stream(self, key: str, dtype: torch.dtype) -> Iterator[Piece]:
         tensor = self._table[key]
@@ -203,13 +203,20 @@ class ShardTensors:
 
 
 class LazyRead:
-    """A tensor that is read whenever it is indexed, as transformers indexes the slices of a safetensors file."""
+    """A tensor that is read whenever it is indexed, as transformers indexes the slices of a safetensors file.
 
-    def __init__(self, read: Callable[[], torch.Tensor]) -> None:
+    ``dtype`` is safetensors' name for it.
+    """
+
+    def __init__(self, read: Callable[[], torch.Tensor], dtype: str) -> None:
         self._read = read
+        self._dtype = dtype
 
     def __getitem__(self, index: object) -> torch.Tensor:
         return self._read()
+
+    def get_dtype(self) -> str:
+        return self._dtype
 
 
 def cast_bytes(data: memoryview, stored: torch.dtype, wanted: torch.dtype) -> Piece:

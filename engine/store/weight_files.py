@@ -19,6 +19,7 @@ from engine.errors import SourceError, UnsupportedModel
 from engine.store.checkpoint_config import adapter_error
 from engine.store.file_format import DOWNLOAD_AGAIN, FileFormat, require_format
 from engine.store.manifest import SourceFile, SourceKind
+from engine.store.quantisation import unsupported_quantisation
 from engine.store.safetensors_header import read_safetensors_header
 from engine.store.source import SourceTensor, describe_file
 
@@ -134,20 +135,15 @@ def _read_safetensors(root: Path, shards: Sequence[str]) -> WeightFiles:
         files.append(describe_file(root, shard, header.digest))
         for name, tensor in header.tensors.items():
             tensors[name] = SourceTensor(shard, tensor.dtype, tensor.shape, tensor.offset, tensor.nbytes)
-    require_unquantised(tensors)
     return WeightFiles(SourceKind.SAFETENSORS, tuple(files), tensors)
 
 
-def require_unquantised(tensors: Mapping[str, SourceTensor]) -> None:
-    """Raises ``UnsupportedModel`` for weights that are packed, whatever the config says."""
+def require_unpacked(tensors: Mapping[str, SourceTensor]) -> None:
+    """Raises ``UnsupportedModel`` for weights that are packed although their config says nothing of it."""
     for name, tensor in tensors.items():
         method = next((m for suffix, m in _QUANTISED_SUFFIXES.items() if name.endswith(suffix)), None)
         if method or tensor.dtype.startswith("F8_") or tensor.dtype == "F4":
-            raise UnsupportedModel(
-                f"This checkpoint is quantised ({method or tensor.dtype}, {name}); "
-                "this version of Strata runs checkpoints in their full precision.",
-                "Choose the original of the model, in bfloat16 or float16.",
-            )
+            raise unsupported_quantisation(f"{method or tensor.dtype}, {name}")
 
 
 def _read_pickles(root: Path, shards: Sequence[str]) -> WeightFiles:

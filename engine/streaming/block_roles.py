@@ -8,6 +8,9 @@ from engine.store.manifest import BlockEntry, ExpertsEntry, Manifest, TensorEntr
 from engine.streaming.residency import BlockSize, ExpertSizes, Role
 from engine.weights.direct_io import round_up
 
+WORKSPACE_BYTES = 4 << 20
+"""For the piece of an expert that is being expanded: what ``engine.weights.packed`` works well with."""
+
 
 def block_sizes(manifest: Manifest) -> list[BlockSize]:
     """All blocks of a split, in the order of a pass."""
@@ -27,7 +30,14 @@ def expert_sizes(files: Iterable[BlockEntry]) -> ExpertSizes | None:
         count=sum(entry.count for entry in experts),
         floor_slots=max(entry.routed for entry in experts),
         routed_slots=sum(entry.routed for entry in experts),
+        scratch_nbytes=scratch_nbytes(experts),
     )
+
+
+def scratch_nbytes(experts: Iterable[ExpertsEntry]) -> int:
+    """Device memory in which one packed expert at a time is expanded; 0 where none is packed."""
+    expanded = max((entry.expanded_nbytes for entry in experts), default=0)
+    return round_up(expanded) + WORKSPACE_BYTES if expanded else 0
 
 
 def block_size(

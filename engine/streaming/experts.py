@@ -1,8 +1,9 @@
 """Routed experts, read one by one when a token wants them, and kept in slots as long as they earn their place.
 
-transformers' own eager code computes every expert, in its own order. In place of each packed parameter it finds an
-object that is indexed in the same way and gives the expert's part out of its slot, once it is there: so the bits
-are those of the eager code, whatever was cached and whichever family it is. All missing experts of a layer are
+transformers' own eager code computes every expert, in its own order. In place of each stacked parameter it finds an
+object that is indexed in the same way and gives the expert's part out of its slot, once it is there, or expanded
+from there where the checkpoint is packed: so the bits are those of the eager code, whatever was cached and whichever
+family it is. All missing experts of a layer are
 read at once, in the order in which they will be wanted; where there are fewer slots than experts to come, the
 next is read as soon as one is done with. For the few tokens of a decoding pass, what is there is computed while
 the rest arrives.
@@ -21,10 +22,11 @@ import torch
 from transformers import PreTrainedModel
 
 from engine.backends.base import Backend, DeviceSlot, HostBuffer
-from engine.models.transformers_internals import ServeExperts, release_experts, serve_experts
-from engine.store.manifest import ExpertsEntry, TensorEntry
+from engine.models.served_experts import ServeExperts, release_experts, serve_experts
+from engine.store.manifest import ExpertsEntry, PackedTensor, TensorEntry
 from engine.streaming.bindings import tensor_view
 from engine.streaming.expert_cache import ExpertCache, ExpertKey
+from engine.streaming.expert_scratch import ExpertScratch
 from engine.streaming.pipeline import WAIT_STEP_S
 from engine.streaming.residency import ExpertSlots
 from engine.weights.direct_io import ReadHandle
@@ -76,20 +78,25 @@ class ExpertStreamer:
         self._views: dict[tuple[int, int], dict[str, torch.Tensor]] = {}
         self._files: list[_File] = []
         self._call: _Call | None = None
+        self._scratch: ExpertScratch | None = None
+        if slots.scratch_nbytes:
+            expanded_nbytes = max(entry.expanded_nbytes for entry in entries)
+            self._scratch = ExpertScratch(backend, slots.scratch_nbytes, expanded_nbytes)
         layouts: dict[tuple[TensorEntry, ...], int] = {}
         for number, entry in enumerate(entries):
             assert entry.module is not None
             layout = layouts.setdefault(entry.tensors, len(layouts))
             file = _File(number, layout, entry, entry.record_nbytes, ReadHandle(folder / entry.file))
             self._files.append(file)
-            parts = {tensor.name: _PackedParameter(self, file, tensor.name) for tensor in entry.tensors}
+            packed = {tensor.name: tensor for tensor in entry.packed}
+            parts = {name: _StackedParameter(self, file, name, packed.get(name)) for name in entry.parameters}
             serve_experts(model, entry.module, parts, self._serve_with(file))
 
     def begin_pass(self) -> None:
         self._cache.begin_pass()
 
-    def part(self, file: _File, expert: int, name: str) -> torch.Tensor:
-        """One expert's part of a packed parameter; waits until it is there."""
+    def part(self, file: _File, expert: int, name: str, packed: PackedTensor | None) -> torch.Tensor:
+        """One expert's part of a stacked parameter; waits until it is there, and expands it where it is ``packed``."""
         if self._call is None or self._call.file is not file:
             raise RuntimeError(f"{file.entry.module}.{name} was used outside its forward")
         slot = self._call.take(expert)
@@ -97,19 +104,24 @@ class ExpertStreamer:
         if (views := self._views.get(key)) is None:
             memory = self._slots.tensor(slot)
             views = self._views[key] = {t.name: tensor_view(memory, t) for t in file.entry.tensors}
-        return views[name]
+        if packed is None:
+            return views[name]
+        assert self._scratch is not None
+        parts = {part: views[stored] for part, stored in file.entry.parts_of(packed).items()}
+        return self._scratch.expanded(packed, parts, (file.number, expert))
 
     def close(self) -> None:
         """Detaches from the model and ends the readers."""
         for file in self._files:
             assert file.entry.module is not None
-            release_experts(self._model, file.entry.module, [tensor.name for tensor in file.entry.tensors])
+            release_experts(self._model, file.entry.module, file.entry.parameters)
         self._reader.close()
         self._slots.close()
         for file in self._files:
             file.handle.close()
         self._files.clear()
         self._views.clear()
+        self._scratch = None
 
     def _serve_with(self, file: _File) -> ServeExperts:
         return lambda indices: self._serve(file, indices)
@@ -140,16 +152,17 @@ class _File:
     handle: ReadHandle
 
 
-class _PackedParameter:
+class _StackedParameter:
     """Stands for the parameter that stacks all experts of a module; only ever indexed by one expert."""
 
-    def __init__(self, streamer: ExpertStreamer, file: _File, name: str) -> None:
+    def __init__(self, streamer: ExpertStreamer, file: _File, name: str, packed: PackedTensor | None) -> None:
         self._streamer = streamer
         self._file = file
         self._name = name
+        self._packed = packed
 
     def __getitem__(self, expert: int | torch.Tensor) -> torch.Tensor:
-        return self._streamer.part(self._file, int(expert), self._name)
+        return self._streamer.part(self._file, int(expert), self._name, self._packed)
 
 
 class _Call:

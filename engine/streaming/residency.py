@@ -52,19 +52,26 @@ class ExpertSizes:
     """All routed experts of a model: ``count`` records, each read into a slot of ``slot_nbytes``.
 
     ``floor_slots``: the most a single layer uses for one token. ``routed_slots``: what all layers together use.
+    ``scratch_nbytes``: memory beside the slots, where packed experts are expanded one after the other.
     """
 
     slot_nbytes: int
     count: int
     floor_slots: int
     routed_slots: int
+    scratch_nbytes: int = 0
+
+    @property
+    def floor_nbytes(self) -> int:
+        """What one token needs of the device, however few experts are cached."""
+        return self.floor_slots * self.slot_nbytes + self.scratch_nbytes
 
 
 @dataclass(frozen=True, slots=True)
 class ExpertSlots:
     """The expert cache on the device, and the host slots its reads go through (none on a unified device).
 
-    ``floor``, ``total`` and ``routed`` count experts as ``ExpertSizes`` does.
+    ``floor``, ``total`` and ``routed`` count experts as ``ExpertSizes`` does; ``scratch_nbytes`` is on the device too.
     """
 
     nbytes: int
@@ -73,10 +80,16 @@ class ExpertSlots:
     floor: int
     total: int
     routed: int
+    scratch_nbytes: int = 0
 
     @property
     def device_bytes(self) -> int:
-        return self.nbytes * self.count
+        return self.nbytes * self.count + self.scratch_nbytes
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes one token's experts move in memory: read once, and where they are packed written and read expanded."""
+        return self.routed * (self.nbytes + 2 * self.scratch_nbytes)
 
     @property
     def missed_bytes(self) -> float:
@@ -145,7 +158,7 @@ class ResidencyPlan:
     def predict_pass_s(self, speeds: Speeds) -> float:
         """Seconds for one decoding pass (limits.md): reading, copying and computing overlap, the slowest decides."""
         missed = self.experts.missed_bytes if self.experts else 0.0
-        routed = self.experts.nbytes * self.experts.routed if self.experts else 0
+        routed = self.experts.used_bytes if self.experts else 0
         times = [(self.streamed_bytes + missed) / speeds.disk, (self.used_bytes + routed) / speeds.memory]
         if speeds.bus is not None:
             times.append((self.copied_bytes + missed) / speeds.bus)
@@ -205,9 +218,10 @@ def _plan_with_staging(
     lookahead: int,
 ) -> ResidencyPlan:
     """``staging`` host slots are for experts on their way to the device, taken off what blocks may use."""
-    floor = experts.floor_slots * experts.slot_nbytes
     rest = Budgets(
-        budgets.device_bytes - floor, budgets.host_bytes - staging * experts.slot_nbytes, budgets.cache_bytes
+        budgets.device_bytes - experts.floor_nbytes,
+        budgets.host_bytes - staging * experts.slot_nbytes,
+        budgets.cache_bytes,
     )
     used = sum(block.nbytes for block in blocks if block.role is not Role.LOOKUP)
     everything = sum(block.nbytes for block in blocks) + (experts.count - experts.floor_slots) * experts.slot_nbytes
@@ -220,7 +234,15 @@ def _plan_with_staging(
         plan = _plan_blocks(blocks, rest, is_unified, lookahead)
     spare = rest.device_bytes - plan.device_bytes - plan.slot_bytes
     count = min(experts.floor_slots + spare // experts.slot_nbytes, experts.count)
-    slots = ExpertSlots(experts.slot_nbytes, count, staging, experts.floor_slots, experts.count, experts.routed_slots)
+    slots = ExpertSlots(
+        experts.slot_nbytes,
+        count,
+        staging,
+        experts.floor_slots,
+        experts.count,
+        experts.routed_slots,
+        experts.scratch_nbytes,
+    )
     return replace(plan, experts=slots)
 
 
@@ -366,9 +388,7 @@ def _fill_what_is_left(
             return resident, classes
         kept = min(fitting, key=lambda name: (-sizes[name], name))
         resident = resident | {kept}
-        classes = tuple(
-            replace(slots, blocks=slots.blocks - {kept}) for slots in classes if slots.blocks - {kept}
-        )
+        classes = tuple(replace(slots, blocks=slots.blocks - {kept}) for slots in classes if slots.blocks - {kept})
         resident, classes = _keep_instead_of_slots(resident, classes)
 
 
@@ -421,7 +441,7 @@ def _plan_with(
 
 def require_room(blocks: Sequence[BlockSize], budgets: Budgets, experts: ExpertSizes | None = None) -> None:
     """Raises ``BudgetTooSmall`` when not even one block at a time fits, and one token's experts of one layer."""
-    routed = experts.floor_slots * experts.slot_nbytes if experts else 0
+    routed = experts.floor_nbytes if experts else 0
     if budgets.device_bytes < _floor(blocks) + routed:
         raise _too_small(blocks, budgets, routed)
 

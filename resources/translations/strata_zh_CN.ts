@@ -980,10 +980,6 @@
         <translation>请使用模型的原文件夹，其 config.json 中有“architectures”一项。</translation>
     </message>
     <message>
-        <source>This checkpoint is quantised ({method}); this version of Strata runs checkpoints in their full precision.</source>
-        <translation>这个检查点是量化的（{method}）；这个版本的 Strata 只运行全精度检查点。</translation>
-    </message>
-    <message>
         <source>Choose the original of the model, in bfloat16 or float16.</source>
         <translation>请选择 bfloat16 或 float16 的原始模型。</translation>
     </message>
@@ -1234,6 +1230,10 @@
     <message>
         <source>{count_text} of this checkpoint do not fit its config: {reason}.</source>
         <translation>这个检查点有 {count_text}与配置不符：{reason}。</translation>
+    </message>
+    <message>
+        <source>This checkpoint is quantised ({what}), in a way that this version of Strata does not run.</source>
+        <translation>这个检查点是量化的（{what}），这个版本的 Strata 不能运行这种方式。</translation>
     </message>
     <message>
         <source>{count} tensor</source>

@@ -14,7 +14,7 @@ import io
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,10 +115,11 @@ def make_checkpoint(
     return folder
 
 
-def load_plain(folder: Path) -> PreTrainedModel:
+def load_plain(folder: Path, **options: object) -> PreTrainedModel:
     """The checkpoint as plain transformers loads it, experts run by the `eager` implementation.
 
-    Raises RuntimeError if a weight was missing, left over or of another shape.
+    `options` are more arguments of `from_pretrained`. Raises RuntimeError if a weight was missing, left over or of
+    another shape.
     """
     with _quiet():
         config = AutoConfig.from_pretrained(folder)
@@ -127,7 +128,7 @@ def load_plain(folder: Path) -> PreTrainedModel:
         is_mapped = is_causal_lm and type(config) in MODEL_FOR_CAUSAL_LM_MAPPING
         model_class: Any = AutoModelForCausalLM if is_mapped else getattr(transformers, architecture)
         model, loading = model_class.from_pretrained(
-            folder, dtype="auto", experts_implementation="eager", output_loading_info=True
+            folder, dtype="auto", experts_implementation="eager", output_loading_info=True, **options
         )
     if lost := {kind: sorted(map(str, keys)) for kind, keys in loading.items() if keys}:
         raise RuntimeError(f"weights lost between saving and loading: {lost}")
@@ -135,13 +136,19 @@ def load_plain(folder: Path) -> PreTrainedModel:
     return model.eval()
 
 
-def plain_outputs(folder: Path, prompt_ids: Sequence[int], new_tokens: int = 16) -> PlainOutputs:
+def plain_outputs(
+    folder: Path,
+    prompt_ids: Sequence[int],
+    new_tokens: int = 16,
+    *,
+    load: Callable[[Path], PreTrainedModel] = load_plain,
+) -> PlainOutputs:
     """Logits of one full forward over the prompt, then exactly `new_tokens` greedy tokens.
 
     No token ends the answer: the checkpoint's generation settings are dropped, so greedy is the largest
     logit and nothing else.
     """
-    model: Any = load_plain(folder)
+    model: Any = load(folder)
     ids = torch.tensor([list(prompt_ids)])
     with _quiet(), torch.inference_mode():
         logits = model(input_ids=ids).logits[0].float()

@@ -261,9 +261,7 @@ SPECIAL: Mapping[str, Special] = {
     "lfm2": Special(NOT_COVERED, {"layer_types": ["conv", FULL, "conv"], "block_multiple_of": 16}),
     "lfm2_moe": Special(NO_DEFAULT, {"layer_types": ["conv", FULL, "conv"]}),
     "llama4_text": Special(NOT_COVERED, {"interleave_moe_layer_step": 2}),
-    "longcat_flash": Special(
-        "the experts that do nothing are counted apart", {"num_layers": 2, "zero_expert_num": 4}
-    ),
+    "longcat_flash": Special("the experts that do nothing are counted apart", {"num_layers": 2, "zero_expert_num": 4}),
     "mamba2": Special("heads times head size must equal the inner size", {"num_heads": 8}),
     "mellum": Special(NOT_COVERED, {"layer_types": [FULL, SLIDING, FULL]}),
     "minimax_m3_vl_text": Special(
@@ -276,9 +274,7 @@ SPECIAL: Mapping[str, Special] = {
         },
     ),
     "ministral": Special(NO_DEFAULT, {"head_dim": 16, "layer_types": [SLIDING, FULL, SLIDING]}),
-    "mllama_text_model": Special(
-        "the default puts them past the last layer", {"cross_attention_layers": [1]}
-    ),
+    "mllama_text_model": Special("the default puts them past the last layer", {"cross_attention_layers": [1]}),
     "nemotron": Special(NO_DEFAULT, {"num_key_value_heads": 2}),
     "phi4_multimodal_audio": Special(
         "the audio encoder is built with the model, for all that text does not use it",

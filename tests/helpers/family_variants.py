@@ -15,9 +15,7 @@ VARIANTS: Mapping[str, Special] = {
     "deepseek_v2+lite": Special("queries without low rank", {"q_lora_rank": None, "topk_method": "greedy"}),
     "doge+moe": Special("experts are off by default", {"is_moe": True, "num_experts": 16}),
     "dory+last_loop": Special("only the last loop fills the cache", {"recurrent_kv_cache_mode": "last_loop"}),
-    "falcon+alibi": Special(
-        "the 1B models", {"alibi": True, "multi_query": False, "bias": True, "num_kv_heads": 4}
-    ),
+    "falcon+alibi": Special("the 1B models", {"alibi": True, "multi_query": False, "bias": True, "num_kv_heads": 4}),
     "falcon+new_decoder": Special("the 40B models", {"new_decoder_architecture": True, "num_kv_heads": 2}),
     "gemma4_text+moe": Special(
         "the 26B model",

@@ -23,7 +23,7 @@ from engine.events import LayerProgress
 from engine.generation.kv_cache import KvCache
 from engine.generation.torch_runner import TorchRunner
 from engine.models import structure
-from engine.models.transformers_internals import _eager_forward, _sums_in_its_own_dtype
+from engine.models.served_experts import _eager_forward, _sums_in_its_own_dtype
 from engine.store.manifest import FILE_ALIGNMENT, MANIFEST_NAME, ExpertsEntry, read_manifest
 from engine.store.verifier import check_sizes, verify
 from engine.streaming.block_roles import block_sizes, expert_sizes

@@ -93,9 +93,7 @@ def test_an_abandoned_read_settles_without_touching_memory_again(tmp_path: Path,
         assert bytes(memory) == before
 
 
-def test_reading_past_the_cache_falls_back_where_it_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_past_the_cache_falls_back_where_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = write_file(tmp_path / "file", 10_000)
     real = os.preadv
 

@@ -212,7 +212,7 @@ def gguf_folder(folder: Path) -> Path:
     return folder
 
 
-FP8, GPTQ = {"quant_method": "fp8"}, {"quant_method": "gptq", "bits": 4}
+GPTQ = {"quant_method": "gptq", "bits": 4}
 BAD: list[tuple[str, Callable[[Path], Path], type[EngineError], str]] = [
     ("missing", lambda folder: folder, SourceError, "There is no folder or file"),
     ("empty", empty, SourceError, "is empty"),
@@ -241,7 +241,7 @@ BAD: list[tuple[str, Callable[[Path], Path], type[EngineError], str]] = [
     ("unknown type", with_config(model_type="quxx"), UnsupportedModel, "“quxx” are not known"),
     ("remote code", with_config(model_type="quxx", auto_map={"AutoConfig": "a.B"}), UnsupportedModel, "Python code"),
     ("encoder-decoder", with_config(model_type="t5", is_encoder_decoder=True), UnsupportedModel, "encoder-decoder"),
-    ("fp8", with_config(quantization_config=FP8), UnsupportedModel, "is quantised (fp8)"),
+    ("gptq", with_config(quantization_config=GPTQ), UnsupportedModel, "is quantised (gptq)"),
     ("hidden gptq", with_config(text_config={"quantization_config": GPTQ}), UnsupportedModel, "is quantised (gptq)"),
 ]
 
@@ -282,7 +282,7 @@ def test_a_file_that_is_no_gguf_is_refused(name: str, content: bytes, part: str,
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_refusing_needs_neither_torch_nor_much_memory(tmp_path: Path) -> None:
-    folder = with_config(quantization_config=FP8)(tmp_path / "model")
+    folder = with_config(quantization_config=GPTQ)(tmp_path / "model")
     script = (
         "import sys\n"
         "from engine.errors import EngineError\n"

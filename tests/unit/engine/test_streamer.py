@@ -48,9 +48,7 @@ def one_slot(llama: Path) -> Iterator[LoadedModel]:
 
 
 @pytest.mark.parametrize("name", RESIDENCIES)
-def test_logits_and_tokens_equal_plain_transformers_bit_for_bit(
-    family: tuple[Path, PlainOutputs], name: str
-) -> None:
+def test_logits_and_tokens_equal_plain_transformers_bit_for_bit(family: tuple[Path, PlainOutputs], name: str) -> None:
     split, plain = family
     loaded = load(split, *residency(split, name))
     try:

@@ -1,0 +1,113 @@
+"""transformers' experts interface, for an experts module that runs its own eager code on experts that come and go.
+
+Owns what is registered there; knows nothing of slots, caches and files.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
+
+EXPERTS_IMPLEMENTATION = "strata"
+
+ServeExperts = Callable[[torch.Tensor], AbstractContextManager[Iterable[int] | None]]
+"""Entered around an experts module's forward with the indices it was routed to.
+
+Gives the order in which the experts had better be computed, or None where their own order is as good.
+"""
+
+
+def serve_experts(model: PreTrainedModel, path: str, parts: Mapping[str, object], serve: ServeExperts) -> None:
+    """Has the experts module at ``path`` run its eager code inside ``serve``, with ``parts`` as its parameters.
+
+    A part stands for a packed parameter: its ``[expert]`` gives one expert's tensor. The eager code of every family
+    uses its parameters in no other way.
+    """
+    module = model.get_submodule(path)
+    ALL_EXPERTS_FUNCTIONS.register(EXPERTS_IMPLEMENTATION, _run_served_experts)
+    if getattr(module.config, "_experts_implementation", None) != EXPERTS_IMPLEMENTATION:
+        model.set_experts_implementation(EXPERTS_IMPLEMENTATION)
+    if getattr(module.config, "_experts_implementation", None) != EXPERTS_IMPLEMENTATION:
+        # A model whose class is in another file than its experts is taken to have none.
+        cast(Any, module.config)._experts_implementation = EXPERTS_IMPLEMENTATION
+    vars(module)[_SERVE_KEY] = serve
+    vars(module)[_SUM_KEY] = _sums_in_its_own_dtype(_eager_forward(module))
+    # Found before the parameters of the same names, which stay empty.
+    vars(module).update(parts)
+
+
+def release_experts(model: PreTrainedModel, path: str, names: Iterable[str]) -> None:
+    """Takes back what ``serve_experts`` did to one module."""
+    for name in (_SERVE_KEY, _SUM_KEY, *names):
+        vars(model.get_submodule(path)).pop(name, None)
+
+
+_SERVE_KEY = "_strata_serve"
+_SUM_KEY = "_strata_sums_in_its_own_dtype"
+
+EagerExperts = Callable[[nn.Module, torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+"""(module, hidden states [tokens, hidden], indices [tokens, k], weights [tokens, k]) → [tokens, hidden]."""
+
+
+def _run_served_experts(module: nn.Module, *args: Any, **kwargs: Any) -> torch.Tensor:
+    eager = _eager_forward(module)
+    serve: ServeExperts | None = vars(module).get(_SERVE_KEY)
+    if serve is None:
+        return eager(module, *args, **kwargs)
+    if kwargs:  # families give these arguments different names
+        args = inspect.signature(eager).bind(module, *args, **kwargs).args[1:]
+    states, indices, weights = args
+    with serve(indices) as order:
+        if order is None or not vars(module)[_SUM_KEY] or states.ndim != 2:
+            return eager(module, states, indices, weights)
+        return _run_in_order(module, eager, order, (states, indices, weights))
+
+
+def _run_in_order(
+    module: nn.Module,
+    eager: EagerExperts,
+    order: Iterable[int],
+    routed: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+) -> torch.Tensor:
+    """The eager code for one expert at a time, in any order; what comes out is added up in the experts' own order.
+
+    The same bits: an expert sees the same rows in the same order, and its result, added to zeros and then to the
+    others, is rounded only where the eager code rounds it.
+    """
+    states, indices, weights = routed
+    parts: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+    for expert in order:
+        place, token = torch.where((indices == expert).T)
+        one = torch.full((len(token), 1), expert, dtype=indices.dtype, device=indices.device)
+        parts[expert] = token, eager(module, states[token], one, weights[token, place, None])
+    total = torch.zeros_like(states)
+    for expert in sorted(parts):
+        total.index_add_(0, *parts[expert])
+    return total
+
+
+def _eager_forward(module: nn.Module) -> EagerExperts:
+    """What ``use_experts_implementation`` wrapped."""
+    return cast(Any, type(module).forward).__wrapped__
+
+
+def _sums_in_its_own_dtype(eager: EagerExperts) -> bool:
+    """Whether experts are added up in the dtype of the states, so that a single one's result can be taken apart.
+
+    Told from the source, as transformers tells whether a model has experts at all; some families add in float32.
+    """
+    try:
+        source = inspect.getsource(eager)
+    except (OSError, TypeError):
+        return False
+    return re.search(r"zeros_like\(hidden_states(, dtype=hidden_states\.dtype\b[^)]*)?\)", source) is not None

@@ -1,0 +1,157 @@
+"""Packed tensors and how they become numbers again: one expansion for every encoding, on any device.
+
+An encoding has a matrix of packed *values*, and a grid of *scales*, each for one block of the matrix:
+
+========  =================================================  ==================================================
+scaled    values [rows, columns] of any small dtype          scales [rows / n, columns / m] of a float dtype, or
+          (float8, int8)                                     the exponents of powers of two, biased by 127 (uint8)
+int       int32 [rows, columns · bits / 32], 4 or 8 bits,    the same
+          the lowest first, biased by half their range
+mxfp4     uint8 [rows, columns / 2], two e2m1 numbers a      the same, mostly exponents for 32 columns each
+          byte, the low half first
+========  =================================================  ==================================================
+
+A number is its value times its scale, in float32, rounded once to the wanted dtype: the same bits as transformers'
+and compressed-tensors' own ways (but an e4m3 NaN, which no sound checkpoint has, is read as 480). A matrix goes
+through in pieces that fit a workspace of set size, so that nothing of a matrix' size is allocated and a piece stays
+in the processor's cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import torch
+
+VALUES, SCALES = "values", "scales"
+SCALED, INT, MXFP4 = "scaled", "int", "mxfp4"
+
+WORKSPACE_BYTES = 4 << 20
+_BYTES_PER_NUMBER = 16
+"""Of workspace: a number in float32, the integers it is made from, its scale, and the result on its way to a column."""
+
+_SCALE_DTYPES = (
+    torch.float32, torch.bfloat16, torch.float16, torch.float8_e8m0fnu, torch.uint8,
+)  # fmt: skip
+
+
+def is_known(encoding: str, values: torch.dtype, scales: torch.dtype, width: int, columns: int) -> bool:
+    """Whether values of this dtype, ``width`` of them in a row, hold ``columns`` numbers that can be expanded."""
+    if scales not in _SCALE_DTYPES:
+        return False
+    if encoding == SCALED:
+        return values.itemsize == 1 and values is not torch.uint8 and width == columns
+    if encoding == MXFP4:
+        return values in (torch.uint8, torch.int8) and 2 * width == columns
+    return values is torch.int32 and any(width * 32 == columns * bits for bits in (4, 8))
+
+
+def expanded(
+    encoding: str, values: torch.Tensor, scales: torch.Tensor, shape: tuple[int, int], dtype: torch.dtype
+) -> torch.Tensor:
+    """A new tensor of ``shape`` [rows, columns] with the numbers of one packed matrix. Raises ``ValueError``."""
+    if scales.ndim < 2:
+        scales = scales.reshape(-1, 1)
+    is_grid = all(n % blocks == 0 for n, blocks in zip(shape, scales.shape, strict=True))
+    if not is_grid or not is_known(encoding, values.dtype, scales.dtype, values.shape[1], shape[1]):
+        raise ValueError(f"{list(values.shape)} {values.dtype} with {list(scales.shape)} scales is not served")
+    out = torch.empty(shape, dtype=dtype, device=values.device)
+    if not values.is_meta:
+        nbytes = max(WORKSPACE_BYTES, 2 * shape[1] * _BYTES_PER_NUMBER)
+        workspace = torch.empty(nbytes, dtype=torch.uint8, device=values.device)
+        Expander(workspace).expand(encoding, {VALUES: values, SCALES: scales}, out)
+    return out
+
+
+class Expander:
+    """Expands packed matrices through ``workspace`` (uint8, 1-D, on the device they are on)."""
+
+    def __init__(self, workspace: torch.Tensor) -> None:
+        self._workspace = workspace
+        self._taken = 0
+
+    def expand(self, encoding: str, parts: Mapping[str, torch.Tensor], out: torch.Tensor) -> None:
+        """Fills ``out`` [rows, columns], of any strides, from its packed parts."""
+        values, scales = parts[VALUES], parts[SCALES]
+        values = values.reshape(values.shape[0], -1)
+        rows, columns = out.shape
+        block_rows, block_columns = rows // scales.shape[0], columns // scales.shape[1]
+        most_rows = len(self._workspace) // _BYTES_PER_NUMBER // columns
+        for start, stop in _pieces(rows, block_rows, max(1, most_rows)):
+            self._taken = 0
+            numbers = self._take(torch.float32, stop - start, columns)
+            grid = self._take(torch.float32, -(-stop // block_rows) - start // block_rows, scales.shape[1])
+            _read_scales(scales[start // block_rows : -(-stop // block_rows)], grid)
+            grid.mul_(self._decode(encoding, values[start:stop], numbers))
+            blocks = numbers.view(grid.shape[0], -1, grid.shape[1], block_columns)
+            blocks.mul_(grid[:, None, :, None])
+            self._put(numbers, out[start:stop])
+
+    def _decode(self, encoding: str, values: torch.Tensor, numbers: torch.Tensor) -> float:
+        """Writes the values into ``numbers`` (float32), but for the power of two that it returns."""
+        if encoding == MXFP4:
+            return self._decode_mxfp4(values, numbers)
+        if values.dtype is torch.float8_e4m3fn:
+            return self._decode_e4m3(values, numbers)
+        if encoding == INT and 8 * values.shape[1] == numbers.shape[1]:
+            words = self._take(torch.int32, numbers.shape[0], numbers.shape[1] // 2)
+            # The two halves of a byte, each into half a word.
+            words.copy_(values.view(torch.uint8)).mul_(1 << 12 | 1).bitwise_and_(0x000F000F)
+            numbers.copy_(words.view(torch.int16).sub_(8))
+        elif encoding == INT:
+            numbers.copy_(values.view(torch.uint8)).sub_(128)
+        else:
+            numbers.copy_(values)
+        return 1.0
+
+    def _decode_e4m3(self, values: torch.Tensor, numbers: torch.Tensor) -> float:
+        """Its bits, put into those of a float16 (sign; exponent of 4 into one of 5 bits), are 2**-8 of its value.
+
+        torch 2.13's own cast takes 8 times as long on a processor.
+        """
+        halves = self._take(torch.int16, *numbers.shape)
+        halves.copy_(values.view(torch.int8)).mul_(1 << 7).bitwise_and_(~0x4000)
+        numbers.copy_(halves.view(torch.float16))
+        return 2.0**8
+
+    def _decode_mxfp4(self, values: torch.Tensor, numbers: torch.Tensor) -> float:
+        """The halves of a byte, each into a float16 (sign; exponent of 2 into one of 5 bits): 2**-14 of the value."""
+        words = self._take(torch.int32, *values.shape)
+        rest = self._take(torch.int32, *values.shape)
+        words.copy_(values.view(torch.uint8))
+        torch.mul(words, 1 << 9 | 1 << 21, out=rest).bitwise_and_(0x0E000E00)
+        words.mul_(1 << 12 | 1 << 24).bitwise_and_(-0x7FFF8000).bitwise_or_(rest)
+        numbers.copy_(words.view(torch.float16))
+        return 2.0**14
+
+    def _put(self, numbers: torch.Tensor, out: torch.Tensor) -> None:
+        if out.is_contiguous():
+            out.copy_(numbers)
+        else:
+            # Cast first: columns are written twice as fast from where they are of one dtype.
+            out.copy_(self._take(out.dtype, *numbers.shape).copy_(numbers))
+
+    def _take(self, dtype: torch.dtype, *shape: int) -> torch.Tensor:
+        """Some more of the workspace."""
+        nbytes = math.prod(shape) * dtype.itemsize
+        start, self._taken = self._taken, self._taken + nbytes + -nbytes % 64
+        return self._workspace[start : start + nbytes].view(dtype).view(shape)
+
+
+def _read_scales(scales: torch.Tensor, grid: torch.Tensor) -> None:
+    """Scales as float32."""
+    grid.copy_(scales)
+    if scales.dtype is torch.uint8:
+        grid.sub_(127).exp2_()
+
+
+def _pieces(rows: int, block_rows: int, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of at most about ``most`` rows: whole blocks of rows, or parts of one."""
+    if step := most // block_rows * block_rows:
+        for start in range(0, rows, step):
+            yield start, min(start + step, rows)
+        return
+    for block in range(0, rows, block_rows):
+        for start in range(block, block + block_rows, most):
+            yield start, min(start + most, block + block_rows)
