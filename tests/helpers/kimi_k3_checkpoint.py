@@ -37,7 +37,8 @@ def write_checkpoint(
 def load_plain(folder: Path) -> PreTrainedModel:
     """By ``from_pretrained``, experts eager. Raises ``RuntimeError`` where a tensor found no place or was missed."""
     register_own_models()
-    model, loading = AutoModelForImageTextToText.from_pretrained(
+    loader: Any = AutoModelForImageTextToText
+    model, loading = loader.from_pretrained(
         folder, dtype="auto", experts_implementation="eager", output_loading_info=True
     )
     if lost := {kind: sorted(map(str, keys)) for kind, keys in loading.items() if keys}:

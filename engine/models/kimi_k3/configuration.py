@@ -70,7 +70,7 @@ class KimiK3TextConfig(PreTrainedConfig):
         super().__post_init__(**kwargs)
         self.num_key_value_heads = self.num_key_value_heads or self.num_attention_heads
         linear: dict[str, Any] = self.linear_attn_config or {}
-        delta_layers = set(linear.get("kda_layers") or ())  # counted from one
+        delta_layers: list[int] = linear.get("kda_layers", [])  # counted from one
         if self.layer_types is None:
             self.layer_types = [
                 "linear_attention" if index + 1 in delta_layers else "full_attention"

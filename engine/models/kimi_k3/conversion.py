@@ -23,7 +23,7 @@ class KeepHeads(ConversionOps):
     @torch.no_grad()
     def convert(
         self, input_dict: dict[str, Any], source_patterns: list[str], target_patterns: list[str], **kwargs: Any
-    ) -> dict[str, torch.Tensor]:
+    ) -> dict[str, Any]:
         (tensors,) = input_dict.values()
         tensor: torch.Tensor = tensors[0] if isinstance(tensors, list) else tensors
         heads: int = kwargs["config"].get_text_config().linear_attn_config["num_heads"]

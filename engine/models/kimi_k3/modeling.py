@@ -9,13 +9,14 @@ their published names, but for what ``conversion.py`` says.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 import torch
 from torch import nn
 from torch.nn import functional
 from transformers import Cache, DynamicCache, GenerationMixin, PreTrainedModel, initialization
-from transformers.integrations import use_experts_implementation
+from transformers.integrations.moe import use_experts_implementation
 from transformers.masking_utils import create_causal_mask, create_recurrent_attention_mask
 from transformers.modeling_outputs import MoeCausalLMOutputWithPast, MoeModelOutputWithPast
 from transformers.modeling_utils import slice_logits_to_keep
@@ -183,8 +184,8 @@ class KimiK3PreTrainedModel(PreTrainedModel):
             initialization.copy_(module.A_log, torch.empty_like(module.A_log).uniform_(1, 16).log())
             initialization.zeros_(module.dt_bias)
         elif isinstance(module, KimiK3Experts):
-            initialization.normal_(module.gate_up_proj, mean=0.0, std=std)
-            initialization.normal_(module.down_proj, mean=0.0, std=std)
+            for stack in module.parameters(recurse=False):
+                initialization.normal_(stack, mean=0.0, std=std)
         elif isinstance(module, KimiK3ShortConvolution):
             initialization.normal_(module.weight, mean=0.0, std=module.weight.shape[-1] ** -0.5)
         elif isinstance(module, KimiK3Router):
@@ -222,7 +223,7 @@ class KimiK3TextModel(KimiK3PreTrainedModel):
             cache = DynamicCache(config=self.config)
         masks = self._masks(states, attention_mask, position_ids, cache)
         blocks: tuple[torch.Tensor, ...] = ()
-        for layer in self.layers:
+        for layer in cast("Iterable[KimiK3DecoderLayer]", self.layers):
             states, blocks = layer(states, blocks, masks[layer.is_linear], cache)
         if self.has_attention_residuals:
             states = attend_over_blocks(blocks, states, self.output_attn_res_norm, self.output_attn_res_proj)
@@ -300,7 +301,7 @@ class KimiK3Model(KimiK3PreTrainedModel):
         return self.language_model.embed_tokens
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        self.language_model.embed_tokens = value
+        self.language_model.embed_tokens = cast(nn.Embedding, value)
 
     def forward(
         self,

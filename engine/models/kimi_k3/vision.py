@@ -77,8 +77,8 @@ class KimiK3VisionLayer(nn.Module):
         query, key = _turn(query, rotary), _turn(key, rotary)
         seen: list[torch.Tensor] = []
         for q, k, v in zip(query.split(lengths), key.split(lengths), value.split(lengths), strict=True):
-            one = [part.transpose(0, 1)[None] for part in (q, k, v)]
-            seen.append(functional.scaled_dot_product_attention(*one)[0].transpose(0, 1).flatten(1))
+            q, k, v = (part.transpose(0, 1)[None] for part in (q, k, v))
+            seen.append(functional.scaled_dot_product_attention(q, k, v)[0].transpose(0, 1).flatten(1))
         states = states + self.wo(torch.cat(seen))
         return states + self.mlp(self.norm1(states))
 
