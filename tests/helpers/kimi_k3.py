@@ -62,6 +62,54 @@ _TEXT: dict[str, Any] = {
     "max_position_embeddings": 1048576,
     "tie_word_embeddings": False,
 }
+VISION: dict[str, Any] = {
+    "_attn_implementation": "flash_attention_2",
+    "activation_func": "gelu_pytorch_tanh",
+    "attn_bias": False,
+    "init_pos_emb_height": 64,
+    "init_pos_emb_time": 4,
+    "init_pos_emb_width": 64,
+    "linear_bias": False,
+    "merge_kernel_size": [2, 2],
+    "merge_type": "sd2_tpool",
+    "mlp_type": "mlp2",
+    "mm_hidden_size": 1024,
+    "mm_projector_type": "patchmergerv2",
+    "norm_type": "rmsnorm",
+    "patch_embed_proj_bias": False,
+    "patch_size": 14,
+    "pos_emb_interpolation_mode": "bilinear",
+    "pos_emb_type": "divided_fixed",
+    "projector_hidden_act": "gelu",
+    "projector_ln_eps": 1e-5,
+    "qkv_hidden_size": 1536,
+    "text_hidden_size": 7168,
+    "vt_hidden_size": 1024,
+    "vt_intermediate_size": 4096,
+    "vt_num_attention_heads": 12,
+    "vt_num_hidden_layers": 27,
+}
+MXFP4: dict[str, Any] = {
+    "config_groups": {
+        "group_0": {
+            "format": "mxfp4-pack-quantized",
+            "input_activations": None,
+            "output_activations": None,
+            "targets": ["Linear"],
+            "weights": {
+                "group_size": 32, "num_bits": 4, "scale_dtype": "torch.uint8", "strategy": "group", "symmetric": True,
+                "type": "float",
+            },
+        }
+    },
+    "format": "mxfp4-pack-quantized",
+    "ignore": [
+        "re:.*self_attn.*", "re:.*shared_experts.*", "re:.*mlp\\.(gate|up|gate_up|down)_proj.*", "re:.*lm_head.*",
+        "re:.*vision_tower.*", "re:.*mm_projector.*",
+    ],
+    "quant_method": "compressed-tensors",
+    "quantization_status": "compressed",
+}  # fmt: skip
 CASES: Mapping[str, dict[str, Any]] = {
     "all of it": {},
     "plain residuals": {"attn_res_block_size": None},
@@ -213,3 +261,41 @@ def _moe_shapes(text: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]
             yield "routed_expert_norm.weight", (latent,)
     if text["num_shared_experts"]:
         yield from _mlp_shapes("shared_experts", hidden, width * text["num_shared_experts"])
+
+
+def published_config() -> dict[str, Any]:
+    """Kimi K3's config.json as published (moonshotai/Kimi-K3), without what says nothing about the model."""
+    full = [*range(4, 93, 4), 93]
+    linear = {
+        "kda_layers": [layer for layer in range(1, 94) if layer not in full],
+        "full_attn_layers": full,
+        "num_heads": 96,
+        "head_dim": 128,
+    }
+    config = tiny_config(
+        vocab_size=163840,
+        hidden_size=7168,
+        intermediate_size=33792,
+        num_hidden_layers=93,
+        num_attention_heads=96,
+        num_key_value_heads=96,
+        q_lora_rank=1536,
+        kv_lora_rank=512,
+        qk_nope_head_dim=128,
+        qk_rope_head_dim=64,
+        v_head_dim=128,
+        linear_attn_config=linear,
+        attn_res_block_size=12,
+        num_experts=896,
+        num_experts_per_token=16,
+        moe_intermediate_size=3072,
+        routed_expert_hidden_size=3584,
+        quantization_config=MXFP4,
+    )
+    return config | {
+        "bos_token_id": 163584,
+        "eos_token_id": 163586,
+        "pad_token_id": 163839,
+        "media_placeholder_token_id": 163605,
+        "vision_config": VISION,
+    }

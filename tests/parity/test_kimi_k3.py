@@ -9,6 +9,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from engine.backends.torch_backend import CpuBackend
+from engine.store.manifest import read_manifest
+from engine.streaming.block_roles import block_sizes, expert_sizes
+from engine.streaming.loaded_model import LoadedModel
+from engine.streaming.residency import Budgets, Role
+from tests.helpers.families import PlainOutputs
 from tests.helpers.kimi_k3 import CASES, published_tensors, tiny_config
 from tests.helpers.kimi_k3_checkpoint import load_plain, plain_outputs, write_checkpoint
 from tests.helpers.kimi_k3_oracle import KEPT, PROMPT_TOKENS, SEED, oracle_logits, token_ids
@@ -56,9 +62,26 @@ def _assert_agree(ours: torch.Tensor, theirs: torch.Tensor) -> None:
 
 
 @pytest.mark.parametrize("name", ["all resident", "one slot", "half resident", "device, one slot"])
-def test_kimi_k3_streams_bit_for_bit(name: str, kimi_k3: tuple[Path, Path, Any]) -> None:
-    _, split, plain = kimi_k3
-    loaded = load(split, *residency(split, name))
+def test_kimi_k3_streams_bit_for_bit(name: str, kimi_k3: tuple[Path, PlainOutputs]) -> None:
+    split, plain = kimi_k3
+    _assert_streams(load(split, *residency(split, name)), plain)
+
+
+@pytest.mark.parametrize("spare", [0, 5])
+def test_what_the_cache_of_experts_holds_never_shows(spare: int, kimi_k3: tuple[Path, PlainOutputs]) -> None:
+    split, plain = kimi_k3
+    manifest = read_manifest(split)
+    experts = expert_sizes(manifest.experts)
+    assert experts is not None
+    blocks = sum(block.nbytes for block in block_sizes(manifest) if block.role is not Role.LOOKUP)
+    slots = experts.floor_slots + spare
+    loaded = load(split, CpuBackend(), Budgets(blocks + slots * experts.slot_nbytes, 0))
+    assert loaded.plan.experts is not None
+    assert loaded.plan.experts.count == slots
+    _assert_streams(loaded, plain)
+
+
+def _assert_streams(loaded: LoadedModel, plain: PlainOutputs) -> None:
     try:
         logits, tokens = streamed_outputs(loaded, PROMPT, NEW_TOKENS)
     finally:
@@ -68,9 +91,9 @@ def test_kimi_k3_streams_bit_for_bit(name: str, kimi_k3: tuple[Path, Path, Any])
 
 
 @pytest.fixture(scope="module")
-def kimi_k3(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Any]:
-    """A checkpoint with everything Kimi K3 has, its split, and what it answers when loaded plainly."""
+def kimi_k3(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PlainOutputs]:
+    """The split of a checkpoint with everything Kimi K3 has, and what the checkpoint answers when loaded plainly."""
     folder = tmp_path_factory.mktemp("kimi-k3")
     config = tiny_config()
     checkpoint = write_checkpoint(folder / "checkpoint", config, published_tensors(config, SEED))
-    return checkpoint, cut(checkpoint, folder), plain_outputs(checkpoint, PROMPT, NEW_TOKENS)
+    return cut(checkpoint, folder), plain_outputs(checkpoint, PROMPT, NEW_TOKENS)
