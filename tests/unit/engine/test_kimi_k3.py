@@ -63,8 +63,8 @@ def test_a_prompt_may_come_in_pieces() -> None:
     q, k, v, a = (torch.randn(1, 50, 2, 8) for _ in range(4))
     a, b = -functional.softplus(a), torch.rand(1, 50, 2)
     whole, after = delta_rule(q, k, v, a, b)
-    first, state = delta_rule(*(x[:, :23] for x in (q, k, v, a, b)))
-    rest, after_rest = delta_rule(*(x[:, 23:] for x in (q, k, v, a, b)), state)
+    first, state = delta_rule(q[:, :23], k[:, :23], v[:, :23], a[:, :23], b[:, :23])
+    rest, after_rest = delta_rule(q[:, 23:], k[:, 23:], v[:, 23:], a[:, 23:], b[:, 23:], state)
     torch.testing.assert_close(torch.cat([first, rest], 1), whole, atol=2e-6, rtol=2e-5)
     torch.testing.assert_close(after_rest, after, atol=2e-6, rtol=2e-5)
 
@@ -126,14 +126,9 @@ def test_the_vision_tower_is_that_of_its_predecessor_where_they_agree(tmp_path: 
     for parameter in theirs.model.vision_tower.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
     theirs.save_pretrained(tmp_path)
-    ours = KimiK3VisionTower(
-        KimiK3VisionConfig(
-            **{f"vt_{name}": size for name, size in sizes.items()},
-            init_pos_emb_height=6,
-            init_pos_emb_width=6,
-            pos_emb_interpolation_mode="bicubic",
-        )
-    ).eval()
+    published: dict[str, Any] = {f"vt_{name}": size for name, size in sizes.items()}
+    published |= {"init_pos_emb_height": 6, "init_pos_emb_width": 6, "pos_emb_interpolation_mode": "bicubic"}
+    ours = KimiK3VisionTower(KimiK3VisionConfig(**published)).eval()
     prefix = "vision_tower."
     saved = load_file(tmp_path / "model.safetensors")
     # transformers 5.24 writes the patch embedding inside the encoder, where no published checkpoint has it.
