@@ -11,28 +11,41 @@ DEFAULT_CONTEXT_TOKENS = 4096
 def cache_bytes(config: Any, tokens: int, itemsize: int) -> int:
     """Bytes of keys and values for ``tokens`` positions, from a config (or a dict of one).
 
-    Full attention keeps every token, sliding attention its window, linear attention a state whose size does
-    not grow (counted as 64 tokens).
+    Full attention keeps every token, as heads' keys and values or as one latent (MLA); sliding attention its window;
+    linear attention a state whose size does not grow (counted as 64 tokens where the config does not tell its size).
     """
     text = _text_config(config)
     layers = int(_field(text, "num_hidden_layers", "n_layer", "n_layers", "num_layers") or 0)
+    window = int(_field(text, "sliding_window", "attention_chunk_size") or tokens)
+    linear: dict[str, Any] = _field(text, "linear_attn_config") or {}
+    kinds = _field(text, "layer_types") or _kinds_of_layers(linear, layers)
+    kept = {"full_attention": tokens, "sliding_attention": min(tokens, window)}
+    kept |= {"chunked_attention": min(tokens, window)}
+    per_token = _numbers_per_token(text) * itemsize
+    state = _delta_state_bytes(linear, itemsize) or min(tokens, 64) * per_token
+    return sum(kept[kind] * per_token if kind in kept else state for kind in kinds)
+
+
+def _numbers_per_token(text: Any) -> int:
+    """Of one layer of full attention."""
+    if latent := _field(text, "kv_lora_rank"):
+        return int(latent) + int(_field(text, "qk_rope_head_dim") or 0)
     heads = int(_field(text, "num_attention_heads", "n_head", "n_heads") or 1)
     hidden = int(_field(text, "hidden_size", "n_embd", "d_model") or 0)
     kv_heads = int(_field(text, "num_key_value_heads", "num_kv_heads") or heads)
-    head_dim = int(_field(text, "head_dim") or hidden // max(heads, 1))
-    if _field(text, "qk_rope_head_dim"):
-        per_token = heads * (
-            int(_field(text, "qk_nope_head_dim") or 0)
-            + int(_field(text, "qk_rope_head_dim") or 0)
-            + int(_field(text, "v_head_dim") or 0)
-        )
-    else:
-        per_token = 2 * kv_heads * head_dim
-    window = int(_field(text, "sliding_window", "attention_chunk_size") or tokens)
-    kinds = _field(text, "layer_types") or ["full_attention"] * layers
-    kept = {"full_attention": tokens, "sliding_attention": min(tokens, window)}
-    kept |= {"chunked_attention": min(tokens, window)}
-    return sum(kept.get(kind, min(tokens, 64)) for kind in kinds) * per_token * itemsize
+    return 2 * kv_heads * int(_field(text, "head_dim") or hidden // max(heads, 1))
+
+
+def _kinds_of_layers(linear: dict[str, Any], layers: int) -> list[str]:
+    """Kimi's configs name the layers of delta attention, counted from one."""
+    delta: list[int] = linear.get("kda_layers") or []
+    return ["linear_attention" if index + 1 in delta else "full_attention" for index in range(layers)]
+
+
+def _delta_state_bytes(linear: dict[str, Any], itemsize: int) -> int:
+    """A float32 matrix for each head, and the last tokens of the short convolution over queries, keys and values."""
+    heads, width = int(linear.get("num_heads") or 0), int(linear.get("head_dim") or 0)
+    return heads * width * (4 * width + 3 * int(linear.get("short_conv_kernel_size") or 0) * itemsize)
 
 
 def context_limit(config: Any) -> int | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import transformers
-from transformers import PreTrainedConfig, PreTrainedModel
+from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
@@ -11,6 +13,16 @@ from transformers.models.auto.modeling_auto import (
 
 from engine.errors import UnsupportedModel
 from engine.models.known_classes import require_known_architecture
+from engine.models.own_models import register_own_models
+
+
+def read_model_config(folder: Path) -> PreTrainedConfig:
+    """config.json of a checkpoint or a split, by transformers or by a model of our own; never by code in the folder.
+
+    Raises what transformers raises for a config that contradicts itself.
+    """
+    register_own_models()
+    return AutoConfig.from_pretrained(folder, trust_remote_code=False)
 
 
 def find_model_class(config: PreTrainedConfig) -> type[PreTrainedModel]:

@@ -7,10 +7,11 @@ import functools
 import transformers
 
 from engine.errors import UnsupportedModel
+from engine.models.own_models import OWN_ARCHITECTURES
 
 
 def require_known_architecture(names: list[str], model_type: str) -> None:
-    """Raises ``UnsupportedModel`` where none of a config's ``architectures`` is a class of transformers.
+    """Raises ``UnsupportedModel`` where none of a config's ``architectures`` is a class of transformers or our own.
 
     The weights of one class run as another give nonsense. Case does not count: LLaMAForCausalLM is older than its
     class.
@@ -25,4 +26,4 @@ def require_known_architecture(names: list[str], model_type: str) -> None:
 @functools.cache
 def _class_names() -> frozenset[str]:
     # dir() names what transformers would import when asked for it; it imports nothing.
-    return frozenset(name.casefold() for name in dir(transformers))
+    return frozenset(name.casefold() for name in (*dir(transformers), *OWN_ARCHITECTURES))

@@ -21,6 +21,7 @@ from typing import Any
 import torch
 from accelerate import init_empty_weights
 from torch import nn
+from torch.overrides import TorchFunctionMode
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.conversion_mapping import get_model_conversion_mapping
 from transformers.core_model_loading import (
@@ -95,11 +96,32 @@ def build_empty_model(
 
     Experts run ``eager``: it is the reference every other experts implementation is compared with.
     """
-    with init_empty_weights(include_buffers=False):
+    with _HugeTensorsOnMeta(), init_empty_weights(include_buffers=False):
         model = model_class._from_config(config, dtype=dtype, experts_implementation="eager")
     model.tie_weights()
     _compute_buffers(model)
     return model.eval()
+
+
+class _HugeTensorsOnMeta(TorchFunctionMode):
+    """Makes a tensor that is larger than any computed table on the meta device in the first place.
+
+    accelerate 1.15 lets every parameter be made in memory before it moves it there: a stack of 896 experts asks for
+    39 GB, which a system refuses even where they would never be touched.
+    """
+
+    _FACTORIES = frozenset({torch.empty, torch.zeros, torch.ones, torch.rand, torch.randn})
+    _LIMIT_BYTES = 1 << 30
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if func in self._FACTORIES:
+            empty = func(*args, **kwargs | {"device": "meta"})
+            if empty.nbytes > self._LIMIT_BYTES:
+                return empty
+        return func(*args, **kwargs)
 
 
 def _compute_buffers(model: PreTrainedModel) -> None:

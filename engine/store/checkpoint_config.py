@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import SourceError, UnsupportedModel
+from engine.models.own_models import OWN_MODEL_TYPES
 from engine.store.file_format import FileFormat, read_head, recognise
 from engine.store.quantisation import find_quantisation, unsupported_quantisation
 
@@ -65,7 +66,9 @@ def _architectures(config: Mapping[str, Any]) -> list[str]:
 
 
 def is_known_type(model_type: str) -> bool:
-    """Whether transformers has a config class for it."""
+    """Whether transformers, or Strata itself, has a config class for it."""
+    if model_type in OWN_MODEL_TYPES:
+        return True
     # auto_mappings is the one module of transformers that lists the model types without importing torch
     # (0.8 s and 57 MB against 1.8 s and 240 MB, transformers 5.24). The late additions to the list, made in
     # configuration_auto, are audio parts and vision towers, and gpt-sw3, whose config says gpt2.

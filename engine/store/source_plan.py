@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 
 import torch
-from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 
 from engine.errors import SourceError, UnsupportedModel
-from engine.models.architecture import find_model_class
+from engine.models.architecture import find_model_class, read_model_config
 from engine.models.quantised_loading import quantised_conversion
 from engine.models.structure import BlockKind, find_structure
 from engine.models.transformers_internals import CheckpointConversion, ConversionPlan, build_empty_model
@@ -75,7 +75,7 @@ def _read_config(source: Source) -> tuple[Source, PreTrainedConfig, torch.dtype]
 
         source = with_pickle_table(source)
     try:
-        config = AutoConfig.from_pretrained(source.root, trust_remote_code=False)
+        config = read_model_config(source.root)
     except CONFIG_PROBLEMS as error:
         raise _contradiction(source, error) from error
     return source, config, _choose_dtype(source, config)

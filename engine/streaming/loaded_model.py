@@ -11,13 +11,13 @@ from typing import Any
 import torch
 import transformers
 from torch import nn
-from transformers import AutoConfig, GenerationConfig, PreTrainedConfig, PreTrainedModel
+from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel
 
 from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.errors import UnsupportedModel
 from engine.events import LoadProgress
-from engine.models.architecture import find_model_class
+from engine.models.architecture import find_model_class, read_model_config
 from engine.models.transformers_internals import build_empty_model
 from engine.store.manifest import Manifest, read_manifest
 from engine.streaming.bindings import place_of
@@ -68,7 +68,7 @@ def open_model(
     manifest = read_manifest(folder)
     experts = expert_sizes(manifest.experts)
     plan = plan_residency(block_sizes(manifest), budgets, is_unified=backend.is_unified, experts=experts)
-    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
+    config = read_model_config(folder)
     try:
         model = _empty_model(manifest, config)
         streamer = Streamer(model, manifest, folder, plan, backend, reader_threads=reader_threads)

@@ -8,6 +8,7 @@ from engine.errors import InvalidRequest
 from engine.generation.context_size import cache_bytes, context_limit, planned_context
 from engine.quantities import format_duration, format_size, parse_size
 from engine.streaming.budgets import SYSTEM_RESERVE_BYTES, FreeMemory, plan_budgets
+from tests.helpers.kimi_k3 import published_config
 
 GIB = 1 << 30
 LLAMA_8B = {
@@ -50,6 +51,19 @@ def test_sliding_layers_keep_their_window_and_linear_ones_a_state() -> None:
     config = {**LLAMA_8B, "layer_types": kinds, "sliding_window": 1024}
     per_token = 2 * 8 * 128 * 2
     assert cache_bytes(config, 4096, 2) == (8 * 4096 + 16 * 1024 + 8 * 64) * per_token
+
+
+def test_latent_attention_keeps_one_latent_for_all_heads() -> None:
+    latent = {"num_attention_heads": 128, "num_hidden_layers": 61, "kv_lora_rank": 512, "qk_rope_head_dim": 64}
+    assert cache_bytes({**latent, "qk_nope_head_dim": 128, "v_head_dim": 128}, 4096, 2) == 61 * 4096 * (512 + 64) * 2
+
+
+def test_delta_attention_keeps_a_matrix_for_each_head_however_long_the_text() -> None:
+    config = published_config()
+    latents = 24 * (512 + 64) * 2
+    states = 69 * (96 * 128 * 128 * 4 + 4 * 3 * 96 * 128 * 2)
+    assert cache_bytes(config, 1, 2) == latents + states
+    assert cache_bytes(config, 4096, 2) == 4096 * latents + states
 
 
 def test_a_text_config_inside_a_larger_one_is_found() -> None:
