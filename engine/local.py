@@ -23,6 +23,7 @@ from engine.reports import HubModel, MachineReport, ModelInfo, ModelPlan
 from engine.request_checks import read_chat_template
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.find_split import find_split
+from engine.store.image_support import accepts_images
 from engine.store.manifest import read_manifest
 from engine.store.model_config import read_config
 from engine.store.model_store import ModelState, ModelStore, StoredModel
@@ -295,10 +296,12 @@ def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase | None:
 
 
 def _describe(model: StoredModel) -> ModelInfo:
-    state, context = model.state, None
+    state, context, sees = model.state, None, False
     if state is ModelState.READY:
         try:
-            context = context_limit(read_config(model.folder))
+            config = read_config(model.folder)
+            context = context_limit(config)
+            sees = accepts_images(config, model.manifest.side_files if model.manifest else ())
         except (EngineError, TypeError, ValueError, AttributeError) as error:
             # One damaged config.json must not hide the other models.
             log.info("config.json of %s: %r", model.name, error)
@@ -316,4 +319,5 @@ def _describe(model: StoredModel) -> ModelInfo:
         can_chat=bool(template),
         has_thinking_switch="enable_thinking" in template,
         source=model.source.path if model.source else None,
+        accepts_images=sees,
     )

@@ -24,6 +24,7 @@ from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.download import learnt_model
 from engine.store.download_work import WHOLE, plan_room
 from engine.store.find_split import find_split
+from engine.store.image_support import accepts_images
 from engine.store.manifest import SourceKind, read_manifest
 from engine.store.model_config import read_config
 from engine.store.model_store import ModelStore
@@ -58,6 +59,7 @@ class _Shape:
     experts: ExpertSizes | None
     disk: _Room
     is_cut: bool
+    accepts_images: bool
 
 
 def plan_model(source_text: str, store: ModelStore, options: LoadOptions, *, delete_original: bool) -> ModelPlan:
@@ -124,6 +126,7 @@ def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOption
         disk_bytes_per_second=disk_speed,
         predicted_s_per_token=_predict(plan, disk_speed, backend, shape.dtype),
         disk_floor_bytes=0 if shape.is_cut else DEFAULT_FLOOR_BYTES,
+        accepts_images=shape.accepts_images,
     )
 
 
@@ -150,26 +153,30 @@ def planned_expert_sizes(split: SplitPlan) -> ExpertSizes | None:
 def _shape_of_cut(folder: Path) -> _Shape:
     manifest = read_manifest(folder)
     dtype = getattr(torch, manifest.dtype)
+    config = read_config(folder)
     return _Shape(
         manifest.architecture,
         dtype,
-        read_config(folder),
+        config,
         block_sizes(manifest),
         expert_sizes(manifest.experts),
         _Room(0, 0, 0),
         is_cut=True,
+        accepts_images=accepts_images(config, manifest.side_files),
     )
 
 
 def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
+    config = split.config.to_dict()
     return _Shape(
         split.architecture,
         split.dtype,
-        split.config.to_dict(),
+        config,
         planned_block_sizes(split),
         planned_expert_sizes(split),
         disk,
         is_cut=False,
+        accepts_images=accepts_images(config, split.source.side_files),
     )
 
 
