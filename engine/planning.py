@@ -19,6 +19,7 @@ from engine.hub_access import HubAccess
 from engine.load_options import LoadOptions
 from engine.loading import choose_budgets
 from engine.probe import measure_bus_speed, measure_compute_speed, measure_folder_speed, measure_read_speed
+from engine.models.structure import BlockKind
 from engine.reports import ModelPlan
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.download import learnt_model
@@ -59,6 +60,7 @@ class _Shape:
     experts: ExpertSizes | None
     disk: _Room
     is_cut: bool
+    table_bytes: int
     accepts_images: bool
 
 
@@ -126,6 +128,7 @@ def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOption
         disk_bytes_per_second=disk_speed,
         predicted_s_per_token=_predict(plan, disk_speed, backend, shape.dtype),
         disk_floor_bytes=0 if shape.is_cut else DEFAULT_FLOOR_BYTES,
+        table_bytes=shape.table_bytes,
         accepts_images=shape.accepts_images,
     )
 
@@ -141,7 +144,7 @@ def planned_block_sizes(split: SplitPlan) -> list[BlockSize]:
             split.structure.aliases,
         )
         for block in split.blocks
-        if block.records is None
+        if block.spec.kind not in (BlockKind.EXPERTS, BlockKind.TABLE, BlockKind.DRAFT)
     ]
 
 
@@ -162,6 +165,7 @@ def _shape_of_cut(folder: Path) -> _Shape:
         expert_sizes(manifest.experts),
         _Room(0, 0, 0),
         is_cut=True,
+        table_bytes=sum(entry.weight_nbytes for entry in manifest.tables),
         accepts_images=accepts_images(config, manifest.side_files),
     )
 
@@ -176,6 +180,11 @@ def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
         planned_expert_sizes(split),
         disk,
         is_cut=False,
+        table_bytes=sum(
+            block.layout.size - block.layout.data_offset
+            for block in split.blocks
+            if block.spec.kind is BlockKind.TABLE
+        ),
         accepts_images=accepts_images(config, split.source.side_files),
     )
 
