@@ -97,25 +97,15 @@ class TorchRunner:
         prompt and the first k - 1 new tokens. ``image_inputs`` are of all images among the tokens; a cache that holds
         anything holds all of these. Raises ``Cancelled`` within a block, with the cache cut back.
         """
+        known = list(token_ids)
+        has_images = bool(image_inputs) and not cache.token_ids
         with torch.inference_mode():
-            prepared = self._prepare(token_ids, cache, generation_kwargs, image_inputs or {})
+            with self._pass_keeping(cache, PassKind.PREFILL, 0, has_images, emit, cancel):
+                # Inside the pass, since some models look at their images while this is prepared.
+                prepared = self._prepare(token_ids, cache, generation_kwargs, image_inputs or {})
+                outputs = self._model._prefill(prepared.input_ids, prepared.generation_config, prepared.model_kwargs)
             sampler = _Sampler(prepared.generation_config, self._device, seed)
-            outputs = None
-            index = 0
-            known = list(token_ids)
-            has_images = bool(image_inputs) and not cache.token_ids
             while True:
-                kind = PassKind.PREFILL if index == 0 else PassKind.DECODE
-                with self._pass_keeping(cache, kind, index, has_images and index == 0, emit, cancel):
-                    if outputs is None:
-                        outputs = self._model._prefill(
-                            prepared.input_ids, prepared.generation_config, prepared.model_kwargs
-                        )
-                    else:
-                        inputs = self._model.prepare_inputs_for_generation(
-                            prepared.input_ids, next_sequence_length=1, **prepared.model_kwargs
-                        )
-                        outputs = self._model(**inputs, return_dict=True)
                 cache.token_ids = list(known)
                 prepared.model_kwargs = self._model._update_model_kwargs_for_generation(
                     outputs, prepared.model_kwargs, is_encoder_decoder=False
@@ -125,8 +115,13 @@ class TorchRunner:
                 token = sampler.next_token(prepared.logits_processor(prepared.input_ids, logits))
                 prepared.input_ids = torch.cat([prepared.input_ids, token[:, None]], dim=-1)
                 known.append(int(token))
-                index += 1
                 yield known[-1]
+                index = len(known) - len(token_ids)
+                with self._pass_keeping(cache, PassKind.DECODE, index, False, emit, cancel):
+                    inputs = self._model.prepare_inputs_for_generation(
+                        prepared.input_ids, next_sequence_length=1, **prepared.model_kwargs
+                    )
+                    outputs = self._model(**inputs, return_dict=True)
 
     def _prepare(
         self,

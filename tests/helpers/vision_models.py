@@ -222,6 +222,19 @@ def plain_answer(folder: Path, family: str, conversation: Sequence[dict[str, Any
     return PlainAnswer(tuple(ids.tolist()), logits, tuple(answer[0, len(ids) :].tolist()))
 
 
+def plain_tokens(folder: Path, prompt_ids: Sequence[int], inputs: Mapping[str, Any], new_tokens: int = 16) -> list[int]:
+    """Greedy tokens after ``prompt_ids``, which go on with text where the prompt of ``inputs`` ended."""
+    ids = torch.tensor([list(prompt_ids)])
+    longer = dict(inputs) | {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    for name in ("mm_token_type_ids", "token_type_ids"):
+        if name in longer:
+            types = longer[name]
+            longer[name] = torch.nn.functional.pad(types, (0, ids.shape[1] - types.shape[1]))
+    model: Any = load_plain(folder)
+    with _quiet(), torch.inference_mode():
+        return model.generate(**longer, max_new_tokens=new_tokens)[0, ids.shape[1] :].tolist()
+
+
 def plain_inputs(folder: Path, family: str, conversation: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What the model is called with. Images are files' contents under ``image``."""
     parts = [part for message in conversation for part in message["content"]]
