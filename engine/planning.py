@@ -18,8 +18,8 @@ from engine.generation.context_size import cache_bytes, planned_context
 from engine.hub_access import HubAccess
 from engine.load_options import LoadOptions
 from engine.loading import choose_budgets
-from engine.probe import measure_bus_speed, measure_compute_speed, measure_folder_speed, measure_read_speed
 from engine.models.structure import BlockKind
+from engine.probe import measure_bus_speed, measure_compute_speed, measure_folder_speed, measure_read_speed
 from engine.reports import ModelPlan
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.download import learnt_model
@@ -181,9 +181,7 @@ def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
         disk,
         is_cut=False,
         table_bytes=sum(
-            block.layout.size - block.layout.data_offset
-            for block in split.blocks
-            if block.spec.kind is BlockKind.TABLE
+            block.layout.size - block.layout.data_offset for block in split.blocks if block.spec.kind is BlockKind.TABLE
         ),
         accepts_images=accepts_images(config, split.source.side_files),
     )

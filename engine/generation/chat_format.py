@@ -120,9 +120,7 @@ class ChatFormat:
         rest = _rest_after_answer(text, previous.text, self._quote(self._decode(answer_ids)))
         if rest is None:
             return self._encode_anew(text, images)
-        return replace(
-            previous, text=text, ids=(*previous.ids, *answer_ids, *self._encode(rest, is_continuation=True))
-        )
+        return replace(previous, text=text, ids=(*previous.ids, *answer_ids, *self._encode(rest, is_continuation=True)))
 
     def _read_images(self, messages: Sequence[Message]) -> tuple[ReadImage, ...]:
         sources = [image for message in messages for image in message.images]

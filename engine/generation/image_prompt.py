@@ -63,7 +63,7 @@ class ImageProcessor:
             made = dict(self._processor(text=[text], images=[pictures], return_tensors="pt"))
         except _REFUSALS as error:
             raise InvalidRequest(
-                f"The model's image processor refuses this conversation: {_first_line(error)}",
+                f"The model's image processor refuses this conversation: {_reason(error)}.",
                 "Choose another image, or start a new conversation.",
                 detail=repr(error),
             ) from error
@@ -107,6 +107,5 @@ def _padded(types: torch.Tensor, length: int) -> torch.Tensor:
     return torch.nn.functional.pad(types, (0, length - types.shape[-1]))
 
 
-def _first_line(error: Exception) -> str:
-    text = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
-    return text if text.endswith(".") else f"{text}."
+def _reason(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), "").rstrip(".") or type(error).__name__

@@ -95,8 +95,9 @@ def _read(source: ImageSource, number: int) -> ReadImage:
 
 
 def _too_large(name: str, pixels: int) -> InvalidRequest:
+    millions, most = f"{pixels / 1e6:.0f}", f"{MOST_PIXELS / 1e6:.0f}"
     return InvalidRequest(
-        f"The image {name} has {pixels / 1e6:.0f} million pixels; images of up to {MOST_PIXELS / 1e6:.0f} million are read.",
+        f"The image {name} has {millions} million pixels; images of up to {most} million are read.",
         "Make it smaller, then choose it again.",
     )
 

@@ -159,7 +159,9 @@ class TorchRunner:
         is_counted = "position_ids" in inspect.signature(self._model.forward).parameters
         if not is_counted or "image" not in self._model.input_modalities:
             return {}
-        return {"position_ids": self._model._prepare_position_ids_for_generation(ids, {"attention_mask": mask, **images})}
+        return {
+            "position_ids": self._model._prepare_position_ids_for_generation(ids, {"attention_mask": mask, **images})
+        }
 
     def _on_device(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -178,9 +180,7 @@ class TorchRunner:
             raise
 
     @contextmanager
-    def _pass(
-        self, kind: PassKind, index: int, has_images: bool, emit: Emit, cancel: CancelToken
-    ) -> Generator[None]:
+    def _pass(self, kind: PassKind, index: int, has_images: bool, emit: Emit, cancel: CancelToken) -> Generator[None]:
         """One forward: nothing collects garbage inside it (a full collection costs 0.3 s with transformers loaded)."""
         backend, streamer = self._loaded.backend, self._loaded.streamer
         is_decoding = kind is PassKind.DECODE

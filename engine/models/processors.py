@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from transformers import AutoConfig, PreTrainedTokenizerBase, ProcessorMixin
 from transformers.models.auto.processing_auto import PROCESSOR_MAPPING, processor_class_from_name
-from transformers.utils import is_torchvision_available
+from transformers.utils.import_utils import is_torchvision_available
 
 from engine.errors import UnsupportedModel
 
@@ -47,7 +47,7 @@ def _processor_class(folder: Path) -> type[Any]:
             name = settings.get("processor_class")
             if name and (found := processor_class_from_name(name)) is not None:
                 return found
-    return PROCESSOR_MAPPING[type(AutoConfig.from_pretrained(folder, trust_remote_code=False))]
+    return cast(Any, PROCESSOR_MAPPING)[type(AutoConfig.from_pretrained(folder, trust_remote_code=False))]
 
 
 class _GivenParts:

@@ -283,7 +283,7 @@ def has_separate_experts(module: nn.Module) -> bool:
 
 
 def _outermost_apart_from(name: str, others: list[str]) -> str:
-    """The shortest way down to ``name`` that leaves the ways to ``others``: a part of its own. "" where there is none."""
+    """The shortest way down to ``name`` that leaves the ways to ``others``: its own part. "" where there is none."""
     path = name.split(".")[:-1]
     for depth in range(1, len(path) + 1):
         way = ".".join(path[:depth])

@@ -377,9 +377,7 @@ def _fill_what_is_left(
             return resident, classes
         kept = min(fitting, key=lambda name: (name in towers, -sizes[name], name))
         resident = resident | {kept}
-        classes = tuple(
-            replace(slots, blocks=slots.blocks - {kept}) for slots in classes if slots.blocks - {kept}
-        )
+        classes = tuple(replace(slots, blocks=slots.blocks - {kept}) for slots in classes if slots.blocks - {kept})
         resident, classes = _keep_instead_of_slots(resident, classes)
 
 

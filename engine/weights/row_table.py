@@ -4,6 +4,8 @@ Owns the file ranges of one 2-D tensor, and what stands in its place in a module
 arbitrary, so each read covers the aligned range around it, and none reads ahead.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

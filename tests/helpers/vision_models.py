@@ -8,6 +8,7 @@ image processor alone.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from typing import Any
 import torch
 import transformers
 from PIL import Image
-from transformers import CONFIG_MAPPING, AutoImageProcessor, AutoProcessor, AutoTokenizer, PreTrainedTokenizerFast
+from transformers import AutoImageProcessor, AutoProcessor, AutoTokenizer, PreTrainedTokenizerFast
 
 from tests.helpers.families import _perturb, _quiet, _shrink, load_plain
 from tests.helpers.tiny_tokenizers import byte_level_bpe
@@ -180,16 +181,10 @@ def _config(made: VisionFamily, tokenizer: PreTrainedTokenizerFast, text: Mappin
     fields: dict[str, Any] = {}
     for name, given in parts.items():
         part = type(getattr(usual, name))
-        known = {field.name for field in _fields(part)}
-        fields[name] = _shrink(part, {key: value for key, value in given.items() if key in known or name == "text_config"})
+        known = {field.name for field in dataclasses.fields(part)} | set(made.text)
+        fields[name] = _shrink(part, {key: value for key, value in given.items() if key in known})
     fields["text_config"].vocab_size = len(tokenizer)
     return model_class.config_class(**fields, **made.top, **ids)
-
-
-def _fields(config_class: type[Any]) -> tuple[Any, ...]:
-    import dataclasses
-
-    return dataclasses.fields(config_class)
 
 
 def picture(*, width: int = 24, height: int = 16, seed: int = 0, format: str = "PNG", **options: Any) -> bytes:
@@ -211,7 +206,9 @@ class PlainAnswer:
     token_ids: tuple[int, ...]
 
 
-def plain_answer(folder: Path, family: str, conversation: Sequence[dict[str, Any]], new_tokens: int = 16) -> PlainAnswer:
+def plain_answer(
+    folder: Path, family: str, conversation: Sequence[dict[str, Any]], new_tokens: int = 16
+) -> PlainAnswer:
     """Logits of one forward over a conversation with images, then greedy tokens. Content is lists of parts."""
     inputs = plain_inputs(folder, family, conversation)
     model: Any = load_plain(folder)
@@ -253,7 +250,9 @@ def plain_inputs(folder: Path, family: str, conversation: Sequence[dict[str, Any
 def _by_hand(folder: Path, conversation: Sequence[dict[str, Any]], images: Sequence[Image.Image]) -> dict[str, Any]:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     text = tokenizer.apply_chat_template(list(conversation), tokenize=False, add_generation_prompt=True)
-    made = dict(AutoImageProcessor.from_pretrained(folder)([each.convert("RGB") for each in images], return_tensors="pt"))
+    made = dict(
+        AutoImageProcessor.from_pretrained(folder)([each.convert("RGB") for each in images], return_tensors="pt")
+    )
     head, *rest = text.split("<|image_pad|>")
     counts = [int(grid.prod()) // 4 for grid in made["image_grid_thw"]]
     for count, piece in zip(counts, rest, strict=True):

@@ -19,7 +19,7 @@ from engine.events import GenerationResult
 from engine.generation.chat_format import ChatFormat
 from engine.generation.image_prompt import ImageProcessor
 from engine.generation.images import MOST_PIXELS, check_images, decode_image, read_images
-from engine.generation.messages import ImageSource, Message, Prompt
+from engine.generation.messages import ImageSource, Message
 from engine.generation.sampling import SamplingOptions
 from engine.generation.session import Session
 from engine.models import structure
@@ -261,7 +261,7 @@ def test_a_bad_image_is_refused_in_one_sentence(contents: bytes, sentence: str, 
 
 
 def test_a_missing_image_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidRequest, match="The image holiday.jpg cannot be read: No such file"):
+    with pytest.raises(InvalidRequest, match=r"The image holiday\.jpg cannot be read: No such file"):
         check_images([tmp_path / "holiday.jpg"])
 
 
