@@ -173,19 +173,19 @@ def _report_split(finished: Finished, options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
-    for model in store.list():
-        manifest = model.manifest
+    with LocalEngine(store) as engine:
+        models = engine.list_models()
+    for model in models:
         if options.json:
             _print_json({
-                "event": "Model", "name": model.name, "title": model.title, "state": model.state.value,
-                "bytes": model.nbytes, "path": str(model.folder),
-                "dtype": manifest.dtype if manifest else None,
-                "architecture": manifest.architecture if manifest else None,
+                "event": "Model", "name": model.name, "title": model.title, "state": model.state,
+                "bytes": model.nbytes, "path": model.path, "dtype": model.dtype, "architecture": model.architecture,
+                "accepts_images": model.accepts_images,
             })  # fmt: skip
             continue
-        state = "" if model.state is ModelState.READY else f"  ({model.state.value})"
-        precision = manifest.dtype if manifest else "-"
-        print(f"{model.name:<56} {format_size(model.nbytes):>9}  {precision}{state}")
+        state = "" if model.state == ModelState.READY.value else f"  ({model.state})"
+        images = "  images" if model.accepts_images else ""
+        print(f"{model.name:<56} {format_size(model.nbytes):>9}  {model.dtype or '-'}{images}{state}")
     return EXIT_DONE
 
 
