@@ -14,6 +14,7 @@ from typing import Protocol
 
 from engine.cancel import CancelToken as CancelToken
 from engine.events import Event
+from engine.generation.messages import ImageSource as ImageSource
 from engine.generation.messages import Message as Message
 from engine.generation.sampling import SamplingOptions as SamplingOptions
 from engine.hub_access import HubAccess as HubAccess
@@ -108,7 +109,9 @@ class Engine(Protocol):
     ) -> Iterator[Event]:
         """``LayerProgress`` and ``TokenArrived``, then ``Finished`` with a ``GenerationResult``.
 
-        ``messages`` are the whole conversation, ending with the user's; what the cache holds of it is reused.
+        ``messages`` are the whole conversation, ending with the user's; what the cache holds of it is reused. A
+        user's message may have images where ``ModelInfo.accepts_images``; an image that cannot be read, or a model
+        that reads text only, is refused with ``InvalidRequest`` or ``UnsupportedModel`` before the pass.
         ``so_far`` are the token ids of an interrupted answer: it goes on after them, and the result's text and
         ids include them. ``thinking`` sets the template's switch where it has one, None leaves it as it is.
         """

@@ -74,6 +74,7 @@ class Loaded:
     streamed_bytes: int
     slot_bytes: int
     predicted_s_per_token: float | None
+    accepts_images: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from engine.events import Event, Loaded
 from engine.generation.context_size import cache_bytes, planned_context
 from engine.load_options import LoadOptions
 from engine.probe import measure_speeds
+from engine.store.image_support import accepts_images
 from engine.store.manifest import Manifest, read_manifest
 from engine.store.model_config import read_config
 from engine.store.verifier import check_sizes
@@ -49,6 +50,7 @@ def load_model(folder: Path, options: LoadOptions, emit: Callable[[Event], None]
             streamed_bytes=plan.read_bytes,
             slot_bytes=plan.slot_bytes,
             predicted_s_per_token=_predict(loaded),
+            accepts_images=accepts_images(read_config(folder), manifest.side_files),
         )
     )
     return loaded
@@ -64,7 +66,7 @@ def choose_budgets(
 ) -> Budgets:
     """Bytes for weights and slots on this backend, now."""
     if options.nothing_resident:
-        once = max(block.nbytes for block in blocks if block.role is Role.ONCE)
+        once = max(block.nbytes for block in blocks if block.role.is_whole)
         always = sum(block.nbytes for block in blocks if block.role is Role.ALWAYS)
         slots = SLOTS_WANTED * once + (experts.floor_nbytes if experts else 0)
         return Budgets(always + slots, 0 if backend.is_unified else slots)

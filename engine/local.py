@@ -23,6 +23,7 @@ from engine.reports import HubModel, MachineReport, ModelInfo, ModelPlan
 from engine.request_checks import read_chat_template
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.find_split import find_split
+from engine.store.image_support import accepts_images
 from engine.store.manifest import read_manifest
 from engine.store.model_config import read_config
 from engine.store.model_store import ModelState, ModelStore, StoredModel
@@ -31,11 +32,16 @@ from engine.store.verifier import verify
 
 log = logging.getLogger(__name__)
 
+_PROCESSOR_TEMPLATE = "chat_template.json"
+"""Where older models keep the template of their processor; a tokenizer does not look there."""
+
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedTokenizerBase
 
-    from engine.generation.chat_format import ChatFormat, Message
+    from engine.generation.chat_format import ChatFormat
+    from engine.generation.image_prompt import ImageProcessor
+    from engine.generation.messages import Message, Prompt
     from engine.generation.sampling import SamplingOptions
     from engine.generation.session import Session
     from engine.streaming.loaded_model import LoadedModel
@@ -200,13 +206,13 @@ class LocalEngine:
         session = self._require_session()
         return self._lane.events(lambda emit: session.complete(prompt, options, emit=emit, cancel=cancel), cancel)
 
-    def prompt_logits(self, token_ids: Sequence[int], cancel: CancelToken) -> torch.Tensor:
+    def prompt_logits(self, prompt: Prompt, cancel: CancelToken) -> torch.Tensor:
         """float32 [tokens, vocabulary] of one pass. Raises ``Cancelled``."""
         session = self._require_session()
         found: list[torch.Tensor] = []
 
         def job(emit: Emit) -> Finished:
-            found.append(session.prompt_logits(token_ids, emit=emit, cancel=cancel))
+            found.append(session.prompt_logits(prompt, emit=emit, cancel=cancel))
             return Finished(Outcome.DONE)
 
         for _ in self._lane.events(job, cancel):
@@ -271,7 +277,9 @@ class LocalEngine:
 def _open_session(loaded: LoadedModel, options: LoadOptions) -> Session:
     from engine.generation.session import Session
 
-    return Session(loaded, _read_tokenizer(loaded.folder), context=options.context)
+    tokenizer = _read_tokenizer(loaded.folder)
+    processor = _image_processor(loaded.folder, tokenizer)
+    return Session(loaded, tokenizer, context=options.context, processor=processor)
 
 
 def _open_counter(folder: Path) -> ChatFormat:
@@ -280,7 +288,16 @@ def _open_counter(folder: Path) -> ChatFormat:
     tokenizer = _read_tokenizer(folder)
     if tokenizer is None:
         raise UnsupportedModel("This model has no tokenizer that can be read, so its tokens cannot be counted.")
-    return ChatFormat(tokenizer)
+    return ChatFormat(tokenizer, processor=_image_processor(folder, tokenizer))
+
+
+def _image_processor(folder: Path, tokenizer: PreTrainedTokenizerBase | None) -> ImageProcessor | None:
+    """None for a model that reads text only."""
+    from engine.generation.image_prompt import ImageProcessor
+
+    if tokenizer is None or not accepts_images(read_config(folder), read_manifest(folder).side_files):
+        return None
+    return ImageProcessor(folder, tokenizer)
 
 
 def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase | None:
@@ -288,17 +305,22 @@ def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase | None:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        if (folder / _PROCESSOR_TEMPLATE).is_file():
+            tokenizer.chat_template = read_chat_template(folder) or tokenizer.chat_template
+        return tokenizer
     except (ValueError, OSError, ImportError, KeyError, AttributeError, TypeError) as error:
         log.warning("no tokenizer in %s: %r", folder, error)
         return None
 
 
 def _describe(model: StoredModel) -> ModelInfo:
-    state, context = model.state, None
+    state, context, sees = model.state, None, False
     if state is ModelState.READY:
         try:
-            context = context_limit(read_config(model.folder))
+            config = read_config(model.folder)
+            context = context_limit(config)
+            sees = accepts_images(config, model.manifest.side_files if model.manifest else ())
         except (EngineError, TypeError, ValueError, AttributeError) as error:
             # One damaged config.json must not hide the other models.
             log.info("config.json of %s: %r", model.name, error)
@@ -316,4 +338,5 @@ def _describe(model: StoredModel) -> ModelInfo:
         can_chat=bool(template),
         has_thinking_switch="enable_thinking" in template,
         source=model.source.path if model.source else None,
+        accepts_images=sees,
     )

@@ -18,12 +18,14 @@ from engine.generation.context_size import cache_bytes, planned_context
 from engine.hub_access import HubAccess
 from engine.load_options import LoadOptions
 from engine.loading import choose_budgets
+from engine.models.structure import BlockKind
 from engine.probe import measure_bus_speed, measure_compute_speed, measure_folder_speed, measure_read_speed
 from engine.reports import ModelPlan
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.download import learnt_model
 from engine.store.download_work import WHOLE, plan_room
 from engine.store.find_split import find_split
+from engine.store.image_support import accepts_images
 from engine.store.manifest import SourceKind, read_manifest
 from engine.store.model_config import read_config
 from engine.store.model_store import ModelStore
@@ -58,6 +60,8 @@ class _Shape:
     experts: ExpertSizes | None
     disk: _Room
     is_cut: bool
+    table_bytes: int
+    accepts_images: bool
 
 
 def plan_model(source_text: str, store: ModelStore, options: LoadOptions, *, delete_original: bool) -> ModelPlan:
@@ -124,6 +128,8 @@ def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOption
         disk_bytes_per_second=disk_speed,
         predicted_s_per_token=_predict(plan, disk_speed, backend, shape.dtype),
         disk_floor_bytes=0 if shape.is_cut else DEFAULT_FLOOR_BYTES,
+        table_bytes=shape.table_bytes,
+        accepts_images=shape.accepts_images,
     )
 
 
@@ -138,7 +144,7 @@ def planned_block_sizes(split: SplitPlan) -> list[BlockSize]:
             split.structure.aliases,
         )
         for block in split.blocks
-        if block.records is None
+        if block.spec.kind not in (BlockKind.EXPERTS, BlockKind.TABLE, BlockKind.DRAFT)
     ]
 
 
@@ -150,26 +156,34 @@ def planned_expert_sizes(split: SplitPlan) -> ExpertSizes | None:
 def _shape_of_cut(folder: Path) -> _Shape:
     manifest = read_manifest(folder)
     dtype = getattr(torch, manifest.dtype)
+    config = read_config(folder)
     return _Shape(
         manifest.architecture,
         dtype,
-        read_config(folder),
+        config,
         block_sizes(manifest),
         expert_sizes(manifest.experts),
         _Room(0, 0, 0),
         is_cut=True,
+        table_bytes=sum(entry.weight_nbytes for entry in manifest.tables),
+        accepts_images=accepts_images(config, manifest.side_files),
     )
 
 
 def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
+    config = split.config.to_dict()
     return _Shape(
         split.architecture,
         split.dtype,
-        split.config.to_dict(),
+        config,
         planned_block_sizes(split),
         planned_expert_sizes(split),
         disk,
         is_cut=False,
+        table_bytes=sum(
+            block.layout.size - block.layout.data_offset for block in split.blocks if block.spec.kind is BlockKind.TABLE
+        ),
+        accepts_images=accepts_images(config, split.source.side_files),
     )
 
 

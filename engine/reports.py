@@ -10,6 +10,7 @@ class ModelInfo:
     """One model of the store. ``state`` is "ready", "unfinished" or "damaged"; ``title`` is for people.
 
     ``context`` is the model's own limit in tokens, None where it names none; ``source`` what it was cut from.
+    ``accepts_images``: whether the messages of a user may have images.
     """
 
     name: str
@@ -23,6 +24,7 @@ class ModelInfo:
     can_chat: bool
     has_thinking_switch: bool
     source: str | None
+    accepts_images: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,10 @@ class ModelPlan:
     """What a split leaves free beyond its peak."""
     download_bytes: int = 0
     """What is still to be fetched from the hub; 0 for a model that is on this machine."""
+    table_bytes: int = 0
+    """Lookup tables that stay on the disk, read row by row; part of neither ``streamed_bytes`` nor any tier."""
+    accepts_images: bool = False
+    """Whether the messages of a user may have images."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from engine.generation.context_size import cache_bytes, planned_context
 from engine.generation.token_ids import require_known_ids
 from engine.load_options import LoadOptions
 from engine.store.gguf_header import read_gguf_header
+from engine.store.image_support import accepts_images
 from engine.store.manifest import Manifest, SourceKind, read_manifest
 from engine.store.model_config import read_config
 from engine.store.source import Source, SourceTensor
@@ -49,21 +50,24 @@ class ModelOutline:
     chat_template: str
     has_tokenizer: bool
     experts: ExpertSizes | None = None
+    accepts_images: bool = False
 
 
 def outline_split(folder: Path) -> ModelOutline:
     """Raises ``DamagedFile``."""
     manifest = read_manifest(folder)
+    config = read_config(folder)
     name = f"{manifest.embedding_path}.weight"
     rows = next((t.shape[0] for block in manifest.blocks for t in block.tensors if t.name == name), None)
     return ModelOutline(
-        config=read_config(folder),
+        config=config,
         blocks=block_sizes(manifest),
         itemsize=_itemsize(manifest),
         vocabulary=rows,
         chat_template=read_chat_template(folder),
         has_tokenizer=_has_tokenizer(folder),
         experts=expert_sizes(manifest.experts),
+        accepts_images=accepts_images(config, manifest.side_files),
     )
 
 
@@ -82,6 +86,7 @@ def outline_source(source: Source) -> ModelOutline:
         vocabulary=_source_vocabulary(source),
         chat_template=template,
         has_tokenizer=has_tokenizer,
+        accepts_images=accepts_images(source.config, source.side_files),
     )
 
 
@@ -144,6 +149,15 @@ def check_can_chat(outline: ModelOutline) -> None:
             "Give it a text to continue with --prompt, or choose a model made for chat.",
         )
     check_can_read_text(outline)
+
+
+def check_can_see(outline: ModelOutline) -> None:
+    """Raises ``UnsupportedModel`` where a message may have no images."""
+    if not outline.accepts_images:
+        raise UnsupportedModel(
+            "This model reads text only; it cannot look at images.",
+            "Remove the image, or choose a model that accepts images.",
+        )
 
 
 def check_writable(path: Path) -> None:

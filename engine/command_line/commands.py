@@ -24,7 +24,8 @@ from engine.events import (
     VerifyResult,
     event_to_dict,
 )
-from engine.generation.chat_format import Message
+from engine.generation.images import check_images
+from engine.generation.messages import Message, Prompt
 from engine.generation.sampling import SamplingOptions
 from engine.hub_access import DEFAULT_ENDPOINT, HubAccess
 from engine.load_options import LoadOptions
@@ -35,6 +36,7 @@ from engine.request_checks import (
     check_budget,
     check_can_chat,
     check_can_read_text,
+    check_can_see,
     check_device,
     check_source_budget,
     check_token_ids,
@@ -106,6 +108,10 @@ def _print_plan(plan: ModelPlan) -> None:
         f" {format_size(plan.host_bytes)} in main memory, {format_size(plan.cache_bytes)} for {plan.context:,} tokens"
     )
     print(f"streams  {format_size(plan.streamed_bytes)} from the disk for every token")
+    if plan.table_bytes:
+        print(f"tables   {format_size(plan.table_bytes)} stay on the disk and are read row by row")
+    if plan.accepts_images:
+        print("images   accepted in messages")
     if plan.predicted_s_per_token is None:
         print("speed    unknown: the disk's speed cannot be measured here")
     else:
@@ -167,19 +173,19 @@ def _report_split(finished: Finished, options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
-    for model in store.list():
-        manifest = model.manifest
+    with LocalEngine(store) as engine:
+        models = engine.list_models()
+    for model in models:
         if options.json:
             _print_json({
-                "event": "Model", "name": model.name, "title": model.title, "state": model.state.value,
-                "bytes": model.nbytes, "path": str(model.folder),
-                "dtype": manifest.dtype if manifest else None,
-                "architecture": manifest.architecture if manifest else None,
+                "event": "Model", "name": model.name, "title": model.title, "state": model.state,
+                "bytes": model.nbytes, "path": model.path, "dtype": model.dtype, "architecture": model.architecture,
+                "accepts_images": model.accepts_images,
             })  # fmt: skip
             continue
-        state = "" if model.state is ModelState.READY else f"  ({model.state.value})"
-        precision = manifest.dtype if manifest else "-"
-        print(f"{model.name:<56} {format_size(model.nbytes):>9}  {precision}{state}")
+        state = "" if model.state == ModelState.READY.value else f"  ({model.state})"
+        images = "  images" if model.accepts_images else ""
+        print(f"{model.name:<56} {format_size(model.nbytes):>9}  {model.dtype or '-'}{images}{state}")
     return EXIT_DONE
 
 
@@ -221,14 +227,16 @@ def _generate(options: argparse.Namespace, store: ModelStore, cancel: CancelToke
         if options.logits is not None:
             _write_logits(engine, options, cancel)
         if options.chat is not None:
-            messages = [Message("user", options.chat)]
-            if options.system:
-                messages.insert(0, Message("system", options.system))
-            events = engine.answer(messages, sampling, cancel)
+            events = engine.answer(_messages(options), sampling, cancel)
         else:
             events = engine.complete(options.prompt or options.prompt_ids, sampling, cancel)
         finished = _follow_answer(events, options)
     return _exit_code(finished)
+
+
+def _messages(options: argparse.Namespace) -> list[Message]:
+    question = Message("user", options.chat, images=tuple(options.image))
+    return [Message("system", options.system), question] if options.system else [question]
 
 
 def _chat(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
@@ -281,6 +289,8 @@ def _check_model(engine: LocalEngine, options: argparse.Namespace, load_options:
     check_budget(outline, load_options)
     if options.command == "chat" or getattr(options, "chat", None) is not None:
         check_can_chat(outline)
+        if getattr(options, "image", None):
+            check_can_see(outline)
     elif getattr(options, "prompt", None) is not None:
         check_can_read_text(outline)
     elif getattr(options, "prompt_ids", None) is not None:
@@ -302,8 +312,13 @@ def _write_logits(engine: LocalEngine, options: argparse.Namespace, cancel: Canc
     import numpy as np
 
     session = engine.session
-    ids = session.encode(options.prompt) if options.prompt is not None else session.check_ids(options.prompt_ids or [])
-    logits = engine.prompt_logits(ids, cancel)
+    if options.chat is not None:
+        prompt = session.encode_prompt(_messages(options))
+    elif options.prompt is not None:
+        prompt = Prompt(options.prompt, tuple(session.encode(options.prompt)))
+    else:
+        prompt = Prompt("", tuple(session.check_ids(options.prompt_ids or [])))
+    logits = engine.prompt_logits(prompt, cancel)
     try:
         with options.logits.open("wb") as file:
             np.save(file, logits.numpy())
@@ -316,14 +331,15 @@ def _write_logits(engine: LocalEngine, options: argparse.Namespace, cancel: Canc
 def _check_prompt(options: argparse.Namespace) -> None:
     """What needs no model to be refused is refused before one is loaded."""
     for text in (options.chat, options.prompt):
-        if text is not None and not text.strip():
+        if text is not None and not text.strip() and not options.image:
             raise InvalidRequest("The prompt is empty.", "Write something for the model to answer.")
     if options.prompt_ids is not None and not options.prompt_ids:
         raise InvalidRequest("The prompt is empty.", "Give at least one token id.")
     if options.system is not None and options.chat is None:
         raise InvalidRequest("--system belongs to a chat.", "Use it with --chat, or leave it out.")
-    if options.logits is not None and options.chat is not None:
-        raise InvalidRequest("--logits writes the pass over a plain prompt.", "Use it with --prompt or --prompt-ids.")
+    if options.image and options.chat is None:
+        raise InvalidRequest("--image belongs to a chat.", "Use it with --chat, or leave it out.")
+    check_images(options.image)
     if options.logits is not None:
         check_writable(options.logits)
 

@@ -13,7 +13,7 @@ from engine.cancel import CancelToken
 from engine.command_line.live_answer import LiveAnswer
 from engine.errors import ContextOverflow, EngineError
 from engine.events import Finished, GenerationResult, event_to_dict
-from engine.generation.chat_format import Message
+from engine.generation.messages import Message
 from engine.generation.sampling import SamplingOptions
 from engine.local import LocalEngine
 

@@ -85,6 +85,10 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     prompt.add_argument("--prompt-ids", type=_token_ids, metavar="3,4,5", help="token ids to continue")
     parser.add_argument("--system", metavar="TEXT", help="the system prompt, with --chat")
     parser.add_argument(
+        "--image", type=Path, action="append", default=[], metavar="FILE",
+        help="a PNG, JPEG or WebP image for --chat; may be given several times",
+    )  # fmt: skip
+    parser.add_argument(
         "--draft", default="none", metavar="lookup|MODEL|none", help="propose tokens ahead (none in this version)"
     )
     parser.add_argument(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from jinja2 import TemplateError
 
 from engine.errors import InvalidRequest, UnsupportedModel
+from engine.generation.images import ReadImage, read_images
 from engine.generation.messages import Message as Message
 from engine.generation.messages import Prompt as Prompt
 from engine.generation.messages import Role as Role
@@ -21,6 +23,8 @@ from engine.generation.text_stream import TextStream
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+    from engine.generation.image_prompt import ImageProcessor
 
 # raise_exception in a template is a TemplateError; the rest is what its expressions raise on data they did
 # not expect, and what transformers raises about the template itself.
@@ -43,12 +47,20 @@ class ChatFormat:
     A system message that the template refuses or leaves out goes to the head of the first user message.
     Empty system messages are dropped, so the template's own default applies. A special token quoted in a
     message (``<|im_end|>`` in a pasted log, ``<s>`` in HTML) is encoded as ordinary text. Apart from these,
-    the ids of a prompt equal ``tokenizer.apply_chat_template(messages, add_generation_prompt=True)``.
+    the ids of a prompt equal ``tokenizer.apply_chat_template(messages, add_generation_prompt=True)``, and with
+    images, which a ``processor`` is needed for, those of the processor's method of that name.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, template_kwargs: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        template_kwargs: Mapping[str, Any] | None = None,
+        *,
+        processor: ImageProcessor | None = None,
+    ) -> None:
         self._tokenizer = tokenizer
         self._template_kwargs = dict(template_kwargs or {})
+        self._processor = processor
 
     @property
     def has_template(self) -> bool:
@@ -75,11 +87,11 @@ class ChatFormat:
     def encode_prompt(self, messages: Sequence[Message]) -> Prompt:
         """The whole conversation, open for the assistant's answer.
 
-        Raises ``UnsupportedModel`` without a chat template, ``InvalidRequest`` for an empty question or a
-        conversation that the template refuses.
+        Raises ``UnsupportedModel`` without a chat template, or with images for a model that reads text only;
+        ``InvalidRequest`` for an empty question, a conversation that the template refuses, or an image that cannot
+        be read.
         """
-        text = self._render_conversation(messages)
-        return Prompt(text, tuple(self._encode(text)))
+        return self._encode_anew(self._render_conversation(messages), self._read_images(messages))
 
     def prompt_ids(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """The ids of ``encode_prompt``, for a conversation that has no next turn."""
@@ -99,14 +111,37 @@ class ChatFormat:
         edited, or the answer is another than the generated one, all is encoded anew. In either case the
         caller compares the ids with what its cache holds. Raises as ``encode_prompt`` does.
         """
-        text = self._render_conversation(messages)
+        text, images = self._render_conversation(messages), self._read_images(messages)
+        if _digests(images) != previous.images:
+            return self._encode_anew(text, images)
         if text == previous.text:
             return previous
         answer_ids = self._without_trailing_special(answer_ids)
         rest = _rest_after_answer(text, previous.text, self._quote(self._decode(answer_ids)))
         if rest is None:
+            return self._encode_anew(text, images)
+        return replace(previous, text=text, ids=(*previous.ids, *answer_ids, *self._encode(rest, is_continuation=True)))
+
+    def _read_images(self, messages: Sequence[Message]) -> tuple[ReadImage, ...]:
+        sources = [image for message in messages for image in message.images]
+        if sources and self._processor is None:
+            raise UnsupportedModel(
+                "This model reads text only; it cannot look at images.",
+                "Remove the image, or choose a model that accepts images.",
+            )
+        return read_images(sources)
+
+    def _encode_anew(self, text: str, images: tuple[ReadImage, ...]) -> Prompt:
+        if not images or self._processor is None:
             return Prompt(text, tuple(self._encode(text)))
-        return Prompt(text, (*previous.ids, *answer_ids, *self._encode(rest, is_continuation=True)))
+        made = self._processor.expand(text, images, self._encode_expanded)
+        return Prompt(text, made.ids, _digests(images), made.inputs, made.text_starts)
+
+    def _encode_expanded(self, text: str) -> list[int]:
+        """As processors do it: where the template does not write the begin token, the tokenizer puts its own."""
+        begin = self._tokenizer.bos_token
+        is_begun = isinstance(begin, str) and text.startswith(begin)
+        return self._encode(text, add_special_tokens=not is_begun)
 
     def _render_conversation(self, messages: Sequence[Message]) -> str:
         if not self.has_template:
@@ -116,7 +151,7 @@ class ChatFormat:
             )
         if not messages or messages[-1].role != "user":
             raise InvalidRequest("A conversation must end with a message of the user.")
-        if not messages[-1].text.strip():
+        if not messages[-1].text.strip() and not messages[-1].images:
             raise InvalidRequest("The message is empty.", "Write something to send.")
         messages = [each for each in messages if each.role != "system" or each.text.strip()]
         if not self._takes_system:
@@ -135,7 +170,8 @@ class ChatFormat:
         """The template's output. ``in_parts`` None: as this template takes content."""
         in_parts = self._takes_parts if in_parts is None else in_parts
         conversation = [
-            {"role": each.role, "content": _content(self._quote(each.text), in_parts=in_parts)} for each in messages
+            {"role": each.role, "content": _content(self._quote(each.text), len(each.images), in_parts=in_parts)}
+            for each in messages
         ]
         rendered = self._tokenizer.apply_chat_template(
             cast("list[dict[str, str]]", conversation),
@@ -209,10 +245,10 @@ class ChatFormat:
         starts = rf"(?=(?:{'|'.join(map(re.escape, quoted))}))(.)"
         return re.sub(starts, rf"\1{_BREAK}", text, flags=re.DOTALL)
 
-    def _encode(self, text: str, *, is_continuation: bool = False) -> list[int]:
+    def _encode(self, text: str, *, is_continuation: bool = False, add_special_tokens: bool = False) -> list[int]:
         """Ids of a template's output, or of its end where ``is_continuation``."""
         head, *pieces = text.split(_BREAK)
-        ids = self._encode_inside(head) if is_continuation else self._encode_plain(head)
+        ids = self._encode_inside(head) if is_continuation else self._encode_plain(head, add_special_tokens)
         for piece in pieces:
             ids += self._encode_inside(piece)
         return ids
@@ -229,9 +265,9 @@ class ChatFormat:
             return ids[len(newline_ids) :]
         return self._encode_plain(text)
 
-    def _encode_plain(self, text: str) -> list[int]:
+    def _encode_plain(self, text: str, add_special_tokens: bool = False) -> list[int]:
         # verbose: no warning about lengths. The context is the session's to check, with its own numbers.
-        return self._tokenizer.encode(text, add_special_tokens=False, verbose=False)
+        return self._tokenizer.encode(text, add_special_tokens=add_special_tokens, verbose=False)
 
     def _decode(self, ids: Sequence[int]) -> str:
         """The text as it was streamed, which is the text that came back in the conversation."""
@@ -249,8 +285,16 @@ class ChatFormat:
         return tuple(ids[:end])
 
 
-def _content(text: str, *, in_parts: bool) -> object:
-    return [{"type": "text", "text": text}] if in_parts else text
+def _content(text: str, images: int, *, in_parts: bool) -> object:
+    """What a template is given of a message: its text, or a list of parts, with the images before the text."""
+    if not images and not in_parts:
+        return text
+    parts = [{"type": "image"}] * images
+    return [*parts, {"type": "text", "text": text}] if text.strip() or not images else parts
+
+
+def _digests(images: Sequence[ReadImage]) -> tuple[str, ...]:
+    return tuple(image.digest for image in images)
 
 
 def _with_system_in_first_question(messages: Sequence[Message]) -> list[Message]:
@@ -259,7 +303,7 @@ def _with_system_in_first_question(messages: Sequence[Message]) -> list[Message]
     turns = [each for each in messages if each.role != "system"]
     first = next((index for index, each in enumerate(turns) if each.role == "user"), None)
     if system and first is not None:
-        turns[first] = Message("user", "\n\n".join([*system, turns[first].text]))
+        turns[first] = replace(turns[first], text="\n\n".join([*system, turns[first].text]))
     return turns
 
 

@@ -12,7 +12,7 @@ from transformers import DynamicCache, PreTrainedModel
 
 
 class KvCache:
-    """One conversation's keys and values, and the token ids they belong to."""
+    """One conversation's keys and values, and the token ids and images (their sha256, in order) they belong to."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         self._model: Any = model
@@ -20,18 +20,24 @@ class KvCache:
         self._is_dynamic: bool = takes_cache and self._model._supports_default_dynamic_cache()
         self.cache: DynamicCache | None = None
         self.token_ids: list[int] = []
+        self.images: tuple[str, ...] = ()
 
-    def keep_prefix_of(self, token_ids: Sequence[int]) -> int:
+    def keep_prefix_of(self, token_ids: Sequence[int], *, images: tuple[str, ...] = (), text_starts: int = 0) -> int:
         """Cuts the cache back to what it shares with ``token_ids`` and returns how many tokens that is.
 
-        At least the last token is always left to compute. What cannot be cut back starts anew.
+        At least the last token is always left to compute. What cannot be cut back starts anew, and so does what
+        would leave an image to compute: from ``text_starts`` on there is none. Different images have equal ids, and
+        a part of them is seen from both sides by some models.
         """
+        is_same = images == self.images
+        self.images = images
         shared = 0
         for ours, theirs in zip(self.token_ids, token_ids[:-1], strict=False):
             if ours != theirs:
                 break
             shared += 1
-        if self.cache is None or shared == 0 or not self._is_reusable() or not self._crop_to(shared):
+        is_kept = is_same and shared > 0 and shared >= text_starts
+        if self.cache is None or not is_kept or not self._is_reusable() or not self._crop_to(shared):
             self.reset()
             return 0
         return shared

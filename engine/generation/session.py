@@ -24,6 +24,7 @@ from engine.events import (
 )
 from engine.generation.chat_format import ChatFormat, Message, Prompt
 from engine.generation.context_size import cache_bytes, context_limit
+from engine.generation.image_prompt import ImageProcessor
 from engine.generation.kv_cache import KvCache
 from engine.generation.sampling import SamplingOptions, generation_kwargs
 from engine.generation.text_stream import TextStream
@@ -72,11 +73,12 @@ class Session:
         tokenizer: PreTrainedTokenizerBase | None,
         *,
         context: int | None = None,
-        chat_format: ChatFormat | None = None,
+        processor: ImageProcessor | None = None,
     ) -> None:
         self._loaded = loaded
         self._tokenizer = tokenizer
-        self._format = chat_format or (ChatFormat(tokenizer) if tokenizer is not None else None)
+        self._processor = processor
+        self._format = ChatFormat(tokenizer, processor=processor) if tokenizer is not None else None
         self._switched: dict[bool, ChatFormat] = {}
         self._runner = TorchRunner(loaded)
         self._cache = KvCache(loaded.model)
@@ -110,7 +112,8 @@ class Session:
         stop = chat_format.stop_token_ids(self._loaded.generation_config.to_dict())
         token_ids = self.check_ids(so_far) if so_far else []
         try:
-            return self._generate(self.check_ids(prompt.ids), options, stop, token_ids, emit, cancel)
+            self.check_ids(prompt.ids)
+            return self._generate(prompt, options, stop, token_ids, emit, cancel)
         finally:
             self._previous = prompt, token_ids
 
@@ -126,7 +129,9 @@ class Session:
         if thinking is None or self._tokenizer is None:
             return self._format
         if thinking not in self._switched:
-            self._switched[thinking] = ChatFormat(self._tokenizer, {"enable_thinking": thinking})
+            self._switched[thinking] = ChatFormat(
+                self._tokenizer, {"enable_thinking": thinking}, processor=self._processor
+            )
         return self._switched[thinking]
 
     def complete(
@@ -137,12 +142,16 @@ class Session:
         configured = self._loaded.generation_config.eos_token_id
         stop = frozenset(configured if isinstance(configured, list) else [configured])
         self._previous = None
-        return self._generate(ids, options, stop, [], emit, cancel)
+        return self._generate(Prompt("", tuple(ids)), options, stop, [], emit, cancel)
 
-    def prompt_logits(self, token_ids: Sequence[int], *, emit: Emit, cancel: CancelToken) -> torch.Tensor:
+    def encode_prompt(self, messages: Sequence[Message]) -> Prompt:
+        """A conversation that ends with a question, as ``answer`` would compute it. Raises as ``answer`` does."""
+        return self._format_for(None).encode_prompt(messages)
+
+    def prompt_logits(self, prompt: Prompt, *, emit: Emit, cancel: CancelToken) -> torch.Tensor:
         """Logits of the prompt pass: float32 [tokens, vocabulary], on the CPU."""
-        self._check_context(len(token_ids))
-        return self._runner.prompt_logits(token_ids, emit=emit, cancel=cancel)
+        self._check_context(len(prompt.ids))
+        return self._runner.prompt_logits(prompt.ids, image_inputs=prompt.image_inputs, emit=emit, cancel=cancel)
 
     def encode(self, text: str) -> list[int]:
         if not text:
@@ -158,16 +167,16 @@ class Session:
 
     def _generate(
         self,
-        prompt_ids: Sequence[int],
+        prompt: Prompt,
         options: SamplingOptions,
         stop: frozenset[int | None],
         token_ids: list[int],
         emit: Emit,
         cancel: CancelToken,
     ) -> Finished:
-        ids = [*prompt_ids, *token_ids]
+        ids = [*prompt.ids, *token_ids]
         self._check_context(len(ids))
-        cached = self._cache.keep_prefix_of(ids)
+        cached = self._cache.keep_prefix_of(ids, images=prompt.images, text_starts=prompt.text_starts)
         moved = self._loaded.streamer.bytes_moved()
         stream = _NoText() if self._tokenizer is None else TextStream(self._tokenizer)
         for token_id in token_ids:
@@ -175,10 +184,18 @@ class Session:
         answer = _Answer(stream, token_ids=token_ids)
         kwargs = generation_kwargs(options, self._loaded.generation_config.to_dict())
         reason = StopReason.CANCELLED
-        passes = self._runner.decode(ids, self._cache, kwargs, seed=options.seed, emit=emit, cancel=cancel)
+        passes = self._runner.decode(
+            ids,
+            self._cache,
+            kwargs,
+            image_inputs=prompt.image_inputs,
+            seed=options.seed,
+            emit=emit,
+            cancel=cancel,
+        )
         try:
             for token_id in passes:
-                found = self._stop_reason(answer, token_id, len(prompt_ids), options, stop)
+                found = self._stop_reason(answer, token_id, len(prompt.ids), options, stop)
                 is_stop_token = found is StopReason.STOP_TOKEN
                 answer.add(token_id)
                 text = "" if is_stop_token else answer.stream.push(token_id)
@@ -195,7 +212,7 @@ class Session:
         finally:
             passes.close()
         outcome = Outcome.CANCELLED if reason is StopReason.CANCELLED else Outcome.DONE
-        return Finished(outcome, self._result(answer, reason, len(prompt_ids), cached, moved))
+        return Finished(outcome, self._result(answer, reason, len(prompt.ids), cached, moved))
 
     def _stop_reason(
         self,

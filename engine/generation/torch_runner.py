@@ -11,8 +11,9 @@ named in ``_PRIVATE_CALLS``; a test fails loudly when a release moves one.
 from __future__ import annotations
 
 import gc
+import inspect
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,10 +24,14 @@ from transformers import GenerationConfig
 from engine.cancel import CancelToken
 from engine.errors import NotFinite, OutOfMemory
 from engine.events import LayerProgress, PassKind
+from engine.generation.image_prompt import continued_inputs
 from engine.generation.kv_cache import KvCache
 from engine.streaming.loaded_model import LoadedModel
 
-_PRIVATE_CALLS = ("_prefill", "_update_model_kwargs_for_generation", "_supports_default_dynamic_cache")
+_PRIVATE_CALLS = (
+    "_prefill", "_prepare_position_ids_for_generation", "_supports_default_dynamic_cache",
+    "_update_model_kwargs_for_generation",
+)  # fmt: skip
 
 Emit = Callable[[LayerProgress], None]
 
@@ -60,11 +65,18 @@ class TorchRunner:
         self._model: Any = loaded.model
         self._device = loaded.backend.device
 
-    def prompt_logits(self, token_ids: Sequence[int], *, emit: Emit, cancel: CancelToken) -> torch.Tensor:
+    def prompt_logits(
+        self,
+        token_ids: Sequence[int],
+        *,
+        image_inputs: Mapping[str, Any] | None = None,
+        emit: Emit,
+        cancel: CancelToken,
+    ) -> torch.Tensor:
         """Logits of one pass over ``token_ids``: float32 [tokens, vocabulary] on the CPU."""
         ids = torch.tensor([list(token_ids)], device=self._device)
-        with torch.inference_mode(), self._pass(PassKind.PREFILL, 0, emit, cancel):
-            logits = self._model(input_ids=ids).logits
+        with torch.inference_mode(), self._pass(PassKind.PREFILL, 0, bool(image_inputs), emit, cancel):
+            logits = self._model(input_ids=ids, **self._on_device(image_inputs or {})).logits
             self._check_finite(logits)
         return logits[0].float().cpu()
 
@@ -74,6 +86,7 @@ class TorchRunner:
         cache: KvCache,
         generation_kwargs: dict[str, object],
         *,
+        image_inputs: Mapping[str, Any] | None = None,
         seed: int | None,
         emit: Emit,
         cancel: CancelToken,
@@ -81,27 +94,18 @@ class TorchRunner:
         """Yields new token ids without end; the caller decides where to stop.
 
         ``cache`` holds a true prefix of ``token_ids`` and is kept up to date: after the k-th yield it holds the
-        prompt and the first k - 1 new tokens. Raises ``Cancelled`` within a block, with the cache cut back.
+        prompt and the first k - 1 new tokens. ``image_inputs`` are of all images among the tokens; a cache that holds
+        anything holds all of these. Raises ``Cancelled`` within a block, with the cache cut back.
         """
+        known = list(token_ids)
+        has_images = bool(image_inputs) and not cache.token_ids
         with torch.inference_mode():
-            prepared = self._prepare(token_ids, cache, generation_kwargs)
+            with self._pass_keeping(cache, PassKind.PREFILL, 0, has_images, emit, cancel):
+                # Inside the pass, since some models look at their images while this is prepared.
+                prepared = self._prepare(token_ids, cache, generation_kwargs, image_inputs or {})
+                outputs = self._model._prefill(prepared.input_ids, prepared.generation_config, prepared.model_kwargs)
             sampler = _Sampler(prepared.generation_config, self._device, seed)
-            outputs = None
-            index = 0
-            known = list(token_ids)
             while True:
-                with self._pass_keeping(
-                    cache, PassKind.PREFILL if index == 0 else PassKind.DECODE, index, emit, cancel
-                ):
-                    if outputs is None:
-                        outputs = self._model._prefill(
-                            prepared.input_ids, prepared.generation_config, prepared.model_kwargs
-                        )
-                    else:
-                        inputs = self._model.prepare_inputs_for_generation(
-                            prepared.input_ids, next_sequence_length=1, **prepared.model_kwargs
-                        )
-                        outputs = self._model(**inputs, return_dict=True)
                 cache.token_ids = list(known)
                 prepared.model_kwargs = self._model._update_model_kwargs_for_generation(
                     outputs, prepared.model_kwargs, is_encoder_decoder=False
@@ -111,10 +115,21 @@ class TorchRunner:
                 token = sampler.next_token(prepared.logits_processor(prepared.input_ids, logits))
                 prepared.input_ids = torch.cat([prepared.input_ids, token[:, None]], dim=-1)
                 known.append(int(token))
-                index += 1
                 yield known[-1]
+                index = len(known) - len(token_ids)
+                with self._pass_keeping(cache, PassKind.DECODE, index, False, emit, cancel):
+                    inputs = self._model.prepare_inputs_for_generation(
+                        prepared.input_ids, next_sequence_length=1, **prepared.model_kwargs
+                    )
+                    outputs = self._model(**inputs, return_dict=True)
 
-    def _prepare(self, token_ids: Sequence[int], cache: KvCache, generation_kwargs: dict[str, object]) -> _Prepared:
+    def _prepare(
+        self,
+        token_ids: Sequence[int],
+        cache: KvCache,
+        generation_kwargs: dict[str, object],
+        image_inputs: Mapping[str, Any],
+    ) -> _Prepared:
         config: Any = GenerationConfig.from_dict(self._loaded.generation_config.to_dict())
         config.update(**generation_kwargs, use_cache=True, max_length=None, cache_implementation=None)
         # The stop tokens are the session's business; here the model only never ends by itself.
@@ -122,28 +137,50 @@ class TorchRunner:
         if config.pad_token_id is None:
             config.pad_token_id = 0
         ids = torch.tensor([list(token_ids)], device=self._device)
+        mask = torch.ones_like(ids)
+        images = self._on_device(continued_inputs(image_inputs, len(token_ids)))
         extra = {} if cache.cache is None else {"cache": cache.cache}
         return self._model.generate(
             ids,
             generation_config=config,
-            attention_mask=torch.ones_like(ids),
+            attention_mask=mask,
             custom_generate=_keep_prepared,
             **extra,
+            **self._positions(ids, mask, images),
+            **({} if cache.token_ids else images),
         )
+
+    def _positions(self, ids: torch.Tensor, mask: torch.Tensor, images: dict[str, Any]) -> dict[str, torch.Tensor]:
+        """Positions of the whole sequence, for models that look at images; others get theirs from ``generate``.
+
+        Some such models (Qwen's) count in three dimensions and note on themselves how far text is shifted by the
+        images before it, for whatever conversation came last. Asked for all of a sequence, they always know.
+        """
+        is_counted = "position_ids" in inspect.signature(self._model.forward).parameters
+        if not is_counted or "image" not in self._model.input_modalities:
+            return {}
+        return {
+            "position_ids": self._model._prepare_position_ids_for_generation(ids, {"attention_mask": mask, **images})
+        }
+
+    def _on_device(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: value.to(self._device) if isinstance(value, torch.Tensor) else value for name, value in inputs.items()
+        }
 
     @contextmanager
     def _pass_keeping(
-        self, cache: KvCache, kind: PassKind, index: int, emit: Emit, cancel: CancelToken
+        self, cache: KvCache, kind: PassKind, index: int, has_images: bool, emit: Emit, cancel: CancelToken
     ) -> Generator[None]:
         try:
-            with self._pass(kind, index, emit, cancel):
+            with self._pass(kind, index, has_images, emit, cancel):
                 yield
         except BaseException:
             cache.undo_broken_pass()
             raise
 
     @contextmanager
-    def _pass(self, kind: PassKind, index: int, emit: Emit, cancel: CancelToken) -> Generator[None]:
+    def _pass(self, kind: PassKind, index: int, has_images: bool, emit: Emit, cancel: CancelToken) -> Generator[None]:
         """One forward: nothing collects garbage inside it (a full collection costs 0.3 s with transformers loaded)."""
         backend, streamer = self._loaded.backend, self._loaded.streamer
         is_decoding = kind is PassKind.DECODE
@@ -152,7 +189,8 @@ class TorchRunner:
         was_enabled = gc.isenabled()
         gc.disable()
         try:
-            with _memory_errors_explained(), streamer.run_pass(kind, index, emit=emit, cancel=cancel):
+            run = streamer.run_pass(kind, index, with_images=has_images, emit=emit, cancel=cancel)
+            with _memory_errors_explained(), run:
                 yield
                 backend.synchronize()
             if is_decoding and streamer.last_pass_s is not None:

@@ -1,7 +1,8 @@
 """Which blocks a model is made of, found from the structure of its empty skeleton, never from a family's names.
 
 The decoder layers are the largest ModuleList inside the model's decoder. What is not under it is the
-input embedding, the output head, and the rest (norms, position tables, projections, a vision tower).
+input embedding, the output head, and the rest (norms, position tables, projections, a vision tower). A large
+embedding beside the input one is a table, wherever it is: a pass looks a few of its rows up.
 """
 
 from __future__ import annotations
@@ -11,27 +12,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+import torch
 from torch import nn
 from transformers import PreTrainedModel
 
 from engine.errors import UnsupportedModel
 
 STREAMED_PART_BYTES = 32 << 20
-"""A part outside the layers (a vision tower, say) from this size on is a block of its own."""
+"""A part outside the layers (a vision tower, say) from this size on is a block of its own, or several."""
+
+TABLE_BYTES = 32 << 20
+"""An embedding beside the input one from this size on is a table."""
 
 
 class BlockKind(StrEnum):
     """EMBED is read row by row; LAYER, HEAD and PART stream or stay; NORM (all that is small) always stays.
 
-    EXPERTS are the routed experts of one layer, which are read one by one.
+    TOWER is a part outside the decoder, which only passes with an image use. EXPERTS are the routed experts of one
+    layer, which are read one by one. TABLE never leaves the disk but for the rows a pass looks up. DRAFT is kept
+    for proposing tokens, and no pass of the model itself uses it.
     """
 
     EMBED = "embed"
     LAYER = "layer"
     EXPERTS = "experts"
     PART = "part"
+    TOWER = "tower"
     NORM = "norm"
     HEAD = "head"
+    TABLE = "table"
+    DRAFT = "draft"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +69,8 @@ class ModelStructure:
 
 
 _PASS_ORDER = {
-    BlockKind.EMBED: 0, BlockKind.PART: 1, BlockKind.LAYER: 2, BlockKind.EXPERTS: 2, BlockKind.NORM: 3,
-    BlockKind.HEAD: 4,
+    BlockKind.EMBED: 0, BlockKind.TOWER: 1, BlockKind.PART: 1, BlockKind.LAYER: 2, BlockKind.EXPERTS: 2,
+    BlockKind.NORM: 3, BlockKind.HEAD: 4, BlockKind.TABLE: 5, BlockKind.DRAFT: 6,
 }  # fmt: skip
 
 
@@ -90,6 +100,7 @@ def find_structure(model: PreTrainedModel, *, untied: frozenset[str] = frozenset
             block, kind, module = "head", BlockKind.HEAD, head
         modules[block] = kind, module
         by_block.setdefault(block, []).append(name)
+    _take_out_tables(model, by_block, modules, {*aliases, *aliases.values(), f"{embedding}.weight"})
     _take_out_parts(model, by_block, modules, layers_path)
     _take_out_experts(model, by_block, modules)
     blocks = [
@@ -154,29 +165,95 @@ def _head_of(name: str, layers_path: str) -> str:
     return rest.split(".", 1)[0] if rest != name else name
 
 
-def _take_out_parts(
+def _take_out_tables(
     model: nn.Module,
+    by_block: dict[str, list[str]],
+    modules: dict[str, tuple[BlockKind, str | None]],
+    others: set[str],
+) -> None:
+    """Moves the large embeddings out of their blocks into tables; ``others`` are names that are used otherwise too."""
+    for path, module in model.named_modules():
+        name = f"{path}.weight"
+        if not isinstance(module, nn.Embedding) or name in others or nbytes_of(module.weight) < TABLE_BYTES:
+            continue
+        home = next((block for block, names in by_block.items() if name in names), None)
+        if home is None:
+            continue
+        block = _file_name(path.rpartition(".")[2] if home == "norm" else f"{home}-{path.rpartition('.')[2]}")
+        while block in by_block:
+            block += "-2"
+        modules[block] = BlockKind.TABLE, path
+        by_block[block] = [name]
+        _remove(by_block, home, [name])
+
+
+def _take_out_parts(
+    model: PreTrainedModel,
     by_block: dict[str, list[str]],
     modules: dict[str, tuple[BlockKind, str | None]],
     layers_path: str,
 ) -> None:
-    """Moves the large parts out of ``norm`` into blocks of their own, one for each outermost module."""
+    """Moves the large parts out of ``norm`` into blocks of their own: see ``_pieces``."""
     parts: dict[str, list[str]] = {}
     for name in by_block.get("norm", []):
-        parts.setdefault(_outermost_apart_from(name, layers_path), []).append(name)
-    tensors = dict(model.state_dict(keep_vars=True))
+        parts.setdefault(_outermost_apart_from(name, [layers_path]), []).append(name)
+    decoder = _path_of(model, model.get_decoder()) if hasattr(model, "get_decoder") else None
     for path, names in parts.items():
-        size = sum(tensors[name].numel() * tensors[name].dtype.itemsize for name in names)
-        is_module = path != "" and all(name.startswith(path + ".") for name in names)
-        is_shared = path.startswith(layers_path)
-        if size < STREAMED_PART_BYTES or not is_module or is_shared:
+        if path == "" or path.startswith(layers_path) or not all(name.startswith(path + ".") for name in names):
             continue
-        block = re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-")
-        modules[block] = BlockKind.PART, path
-        by_block[block] = names
-        by_block["norm"] = [name for name in by_block["norm"] if name not in set(names)]
-    if not by_block.get("norm"):
-        by_block.pop("norm", None)
+        kind = BlockKind.TOWER if decoder and not f"{path}.".startswith(f"{decoder}.") else BlockKind.PART
+        for piece, tensors in _pieces(model, path, names).items():
+            block = _file_name(piece)
+            modules[block] = kind, piece
+            by_block[block] = tensors
+            _remove(by_block, "norm", tensors)
+
+
+def _pieces(model: nn.Module, path: str, names: list[str]) -> dict[str, list[str]]:
+    """What streams of a part, by module: nothing of a small one; of a large one the elements of its lists of modules
+    and whatever else is large. A part without lists is one piece.
+
+    A tower is as large as several decoder layers: in pieces it passes through the slots that these have anyway.
+    """
+    tensors = model.state_dict(keep_vars=True)
+
+    def size(names: list[str]) -> int:
+        return sum(nbytes_of(tensors[name]) for name in names)
+
+    if size(names) < STREAMED_PART_BYTES:
+        return {}
+    is_list = isinstance(model.get_submodule(path), nn.ModuleList)
+    lists = [path] if is_list else [found for _, found in _lists_below(model, path)]
+    if not lists:
+        return {path: names}
+    pieces: dict[str, list[str]] = {}
+    rest: dict[str, list[str]] = {}
+    for name in names:
+        inside = next((found for found in lists if name.startswith(found + ".")), None)
+        if inside is None:
+            rest.setdefault(_outermost_apart_from(name, lists), []).append(name)
+        else:
+            index = name.removeprefix(inside + ".").partition(".")[0]
+            pieces.setdefault(f"{inside}.{index}", []).append(name)
+    return pieces | {module: names for module, names in rest.items() if module and size(names) >= STREAMED_PART_BYTES}
+
+
+def _remove(by_block: dict[str, list[str]], block: str, names: list[str]) -> None:
+    left = [name for name in by_block[block] if name not in set(names)]
+    if left:
+        by_block[block] = left
+    else:
+        by_block.pop(block)
+
+
+def _file_name(path: str) -> str:
+    """A module's path as the name of a block: numbers in three digits, so that names sort as layers do."""
+    numbered = re.sub(r"(?<=\.)\d+(?=\.|$)", lambda match: f"{int(match[0]):03d}", path)
+    return re.sub(r"[^A-Za-z0-9]+", "-", numbered).strip("-")
+
+
+def nbytes_of(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.dtype.itemsize
 
 
 def _take_out_experts(
@@ -205,13 +282,13 @@ def has_separate_experts(module: nn.Module) -> bool:
     return has_interface and bool(parameters) and all(p.ndim > 1 and p.shape[0] == count for p in parameters)
 
 
-def _outermost_apart_from(name: str, layers_path: str) -> str:
-    """The longest way down to ``name`` that leaves the way to the layers, plus one step: its own part."""
+def _outermost_apart_from(name: str, others: list[str]) -> str:
+    """The shortest way down to ``name`` that leaves the ways to ``others``: its own part. "" where there is none."""
     path = name.split(".")[:-1]
-    other = layers_path.split(".")
-    for depth, step in enumerate(path):
-        if depth >= len(other) or step != other[depth]:
-            return ".".join(path[: depth + 1])
+    for depth in range(1, len(path) + 1):
+        way = ".".join(path[:depth])
+        if not any(f"{other}.".startswith(f"{way}.") for other in others):
+            return way
     return ""
 
 

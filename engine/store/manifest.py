@@ -17,6 +17,7 @@ from engine.errors import DamagedFile
 FORMAT = 1
 MANIFEST_NAME = "split.json"
 PROGRESS_FOLDER = ".progress"
+WEIGHT_FOLDERS = ("blocks", "experts", "tables", "drafts")
 FILE_ALIGNMENT = 4096
 TENSOR_ALIGNMENT = 64
 
@@ -149,7 +150,9 @@ class Manifest:
 
     ``aliases`` maps a tied tensor's other names to the stored one; ``untied`` are names the config ties
     but the checkpoint filled with other values; ``side_files`` (config, tokenizer…) map to their sha256.
-    ``experts`` are the files of routed experts; their tensors are in no block. Splits made before have none.
+    ``experts`` are the files of routed experts, ``tables`` those of lookup matrices that stay on the disk, ``drafts``
+    what the checkpoint has for proposing tokens, under its own names; their tensors are in no block. Splits made
+    before have none.
     """
 
     model: str
@@ -167,12 +170,14 @@ class Manifest:
     blocks: tuple[BlockEntry, ...]
     side_files: Mapping[str, str] = field(default_factory=dict[str, str])
     experts: tuple[ExpertsEntry, ...] = ()
+    tables: tuple[BlockEntry, ...] = ()
+    drafts: tuple[BlockEntry, ...] = ()
     format: int = FORMAT
 
     @property
     def files(self) -> tuple[BlockEntry, ...]:
-        """Every weight file: the blocks and the experts."""
-        return (*self.blocks, *self.experts)
+        """Every weight file: the blocks, the experts, the tables, the drafts."""
+        return (*self.blocks, *self.experts, *self.tables, *self.drafts)
 
     @property
     def weight_nbytes(self) -> int:
@@ -195,7 +200,8 @@ def manifest_from_json(text: str) -> Manifest:
     source["files"] = tuple(SourceFile(**entry) for entry in source["files"])
     data["source"] = SourceRecord(**source)
     data["blocks"] = tuple(block_from_dict(entry) for entry in data["blocks"])
-    data["experts"] = tuple(block_from_dict(entry) for entry in data.get("experts", ()))
+    for name in ("experts", "tables", "drafts"):
+        data[name] = tuple(block_from_dict(entry) for entry in data.get(name, ()))
     data["untied"] = tuple(data["untied"])
     return Manifest(**data)
 

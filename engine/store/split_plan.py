@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -18,15 +19,22 @@ from engine.errors import SourceError, UnsupportedModel
 from engine.models.structure import BlockKind, BlockSpec, ModelStructure
 from engine.models.transformers_internals import CheckpointConversion, ConversionGroup, ConversionPlan
 from engine.store.layout import FileLayout, PlannedTensor, lay_out
-from engine.store.manifest import FILE_ALIGNMENT, TENSOR_ALIGNMENT, BlockEntry, ExpertsEntry, PackedTensor, TensorEntry
+from engine.store.manifest import (
+    FILE_ALIGNMENT,
+    TENSOR_ALIGNMENT,
+    WEIGHT_FOLDERS,
+    BlockEntry,
+    ExpertsEntry,
+    PackedTensor,
+    TensorEntry,
+)
 from engine.store.source import Source
 from engine.store.tensor_source import TensorSource
 from engine.weights.dtypes import DTYPE_NAMES
 
 log = logging.getLogger(__name__)
 
-BLOCKS_FOLDER = "blocks"
-EXPERTS_FOLDER = "experts"
+BLOCKS_FOLDER, EXPERTS_FOLDER, TABLES_FOLDER, DRAFTS_FOLDER = WEIGHT_FOLDERS
 
 _ROUTED_NAMES = (
     "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts", "moe_topk", "moe_top_k",
@@ -145,7 +153,30 @@ def plan_blocks(
         if names:
             groups = tuple(dict.fromkeys(group_of[name] for name in names))
             plans.append(_plan_block(spec, groups, names, converted, tensors))
-    return tuple(plans)
+    drafts = [key for key in converted.unused if _is_for_drafts(key, config)]
+    return (*plans, _plan_drafts(drafts, tensors)) if drafts else tuple(plans)
+
+
+def _is_for_drafts(key: str, config: PreTrainedConfig) -> bool:
+    """Layers that predict several tokens ahead: ``mtp.…``, or decoder layers beyond the model's last."""
+    layers = getattr(config.get_text_config(decoder=True), "num_hidden_layers", None)
+    beyond = re.search(r"(?:^|\.)layers\.(\d+)\.", key)
+    is_beyond = isinstance(layers, int) and beyond is not None and int(beyond[1]) >= layers
+    return "mtp" in key.split(".") or is_beyond
+
+
+def _plan_drafts(keys: Sequence[str], tensors: TensorSource) -> BlockPlan:
+    """As the checkpoint has them: no part of the model that is cut here knows what they become."""
+    groups = tuple(ConversionGroup((key,), (key,), copies=(key,)) for key in keys)
+    planned = [PlannedTensor(key, DTYPE_NAMES[tensors.shapes[key].dtype], tensors.shapes[key].shape) for key in keys]
+    return BlockPlan(
+        spec=BlockSpec("mtp", BlockKind.DRAFT, None, tuple(keys)),
+        file=f"{DRAFTS_FOLDER}/mtp.safetensors",
+        layout=lay_out(planned),
+        groups=groups,
+        names={key: key for key in keys},
+        source_files=_files_of(groups, tensors),
+    )
 
 
 def _plan_block(
@@ -161,9 +192,10 @@ def _plan_block(
         PlannedTensor(names[name], DTYPE_NAMES[shape.dtype], shape.shape)
         for name, shape in zip(in_order, shapes, strict=True)
     ]
+    folder = TABLES_FOLDER if spec.kind is BlockKind.TABLE else BLOCKS_FOLDER
     return BlockPlan(
         spec=spec,
-        file=f"{BLOCKS_FOLDER}/{spec.name}.safetensors",
+        file=f"{folder}/{spec.name}.safetensors",
         layout=lay_out(planned),
         groups=groups,
         names=names,
@@ -261,7 +293,7 @@ def _require_complete(source: Source, converted: ConversionPlan) -> None:
             detail="\n".join(converted.missing),
         )
     if converted.unused:
-        log.info("%s: not used by the model: %s", source.record.path, ", ".join(converted.unused))
+        log.info("%s: not part of the model: %s", source.record.path, ", ".join(converted.unused))
 
 
 def _count(number: int, noun: str) -> str:

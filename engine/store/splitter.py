@@ -25,7 +25,7 @@ from engine.quantities import format_size
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES, BlockDemand, DiskPlan, plan_disk
 from engine.store.file_digest import digest_file
 from engine.store.job_meter import JobMeter
-from engine.store.manifest import MANIFEST_NAME, BlockEntry, ExpertsEntry, Manifest, SourceKind
+from engine.store.manifest import MANIFEST_NAME, WEIGHT_FOLDERS, BlockEntry, ExpertsEntry, Manifest, SourceKind
 from engine.store.model_store import ModelStore, not_writable
 from engine.store.original_files import delete_weight_file, drive_of, nearest_existing, remaining_files
 from engine.store.progress_journal import ProgressJournal, write_durably
@@ -272,7 +272,7 @@ class _Split:
         try:
             if not is_resumed:
                 (self._folder / MANIFEST_NAME).unlink(missing_ok=True)
-                for folder in ("blocks", "experts"):
+                for folder in WEIGHT_FOLDERS:
                     shutil.rmtree(self._folder / folder, ignore_errors=True)
             for file in {block.file for block in plan.blocks}:
                 (self._folder / file).parent.mkdir(parents=True, exist_ok=True)
@@ -329,6 +329,9 @@ class _Split:
 
     def _manifest(self, plan: SplitPlan, done: Mapping[str, BlockEntry], side_files: dict[str, str]) -> Manifest:
         entries = [done[block.spec.name] for block in plan.blocks]
+        experts = tuple(entry for entry in entries if isinstance(entry, ExpertsEntry))
+        tables, drafts = (tuple(entry for entry in entries if entry.kind == kind) for kind in ("table", "draft"))
+        apart = {entry.name for entry in (*experts, *tables, *drafts)}
         return Manifest(
             model=self._folder.name,
             source=plan.source.record,
@@ -342,9 +345,11 @@ class _Split:
             head_path=plan.structure.head_path,
             aliases=dict(plan.structure.aliases),
             untied=tuple(sorted(plan.untied)),
-            blocks=tuple(entry for entry in entries if not isinstance(entry, ExpertsEntry)),
+            blocks=tuple(entry for entry in entries if entry.name not in apart),
             side_files=side_files,
-            experts=tuple(entry for entry in entries if isinstance(entry, ExpertsEntry)),
+            experts=experts,
+            tables=tables,
+            drafts=drafts,
         )
 
     def _finish_earlier(self, manifest: Manifest) -> Generator[Event, None, bool]:

@@ -44,7 +44,7 @@ def block_size(
     name: str, kind: str, data_nbytes: int, tensors: Sequence[TensorEntry], aliases: Mapping[str, str]
 ) -> BlockSize:
     """One block; ``data_nbytes`` as in its file, rounded up to what a direct read fills."""
-    role = Role.ONCE
+    role = Role.TOWER if kind == "tower" else Role.ONCE
     if kind == "norm":
         role = Role.ALWAYS
     elif kind == "embed" and not is_tied_to_head(tensors, aliases):

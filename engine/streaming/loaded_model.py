@@ -91,7 +91,8 @@ def _empty_model(manifest: Manifest, config: PreTrainedConfig) -> PreTrainedMode
     for name in manifest.untied:
         place = place_of(model, name)
         place.registry[place.key] = nn.Parameter(place.empty.clone(), requires_grad=False)
-    known = {tensor.name for block in manifest.blocks for tensor in block.tensors} | set(manifest.aliases)
+    whole = (*manifest.blocks, *manifest.tables)
+    known = {tensor.name for block in whole for tensor in block.tensors} | set(manifest.aliases)
     known |= {f"{entry.module}.{name}" for entry in manifest.experts for name in entry.parameters}
     lost = known - set(model.state_dict(keep_vars=True))
     if lost:

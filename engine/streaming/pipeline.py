@@ -1,8 +1,8 @@
 """Blocks through slots: reading ahead of the compute by as many slots as there are, around the end of a pass.
 
 Owns the slots and the order of events. It predicts that blocks are wanted in the same order every pass,
-learns the order from the first one, and starts over from the wanted block where the prediction fails.
-Knows bytes, not tensors.
+learns the order from the first one, and starts over from the wanted block where the prediction fails. Passes with
+images have an order of their own. Knows bytes, not tensors.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ WAIT_STEP_S = 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamedBlock:
-    """One block that passes through slots: its bytes in a file, or all of them in host memory."""
+    """One block that passes through slots: its bytes in a file, or all of them in host memory.
+
+    ``is_tower``: only passes with images want it.
+    """
 
     name: str
     slot_class: int
@@ -31,6 +34,7 @@ class StreamedBlock:
     offset: int
     nbytes: int
     host: HostBuffer | None = None
+    is_tower: bool = False
 
 
 WaitObserver = Callable[[StreamedBlock, ReadTicket], None]
@@ -66,7 +70,7 @@ class Pipeline(Protocol):
 
     mispredictions: int
 
-    def begin_pass(self) -> None: ...
+    def begin_pass(self, *, with_images: bool = False) -> None: ...
 
     def acquire(self, block: StreamedBlock, on_wait: WaitObserver) -> DeviceSlot:
         """Device memory holding the block, once it is there. Raises ``OSError`` from the disk."""
@@ -89,8 +93,9 @@ class VisitOrder:
         self._seen: list[StreamedBlock] = []
         self._next = 0
 
-    def peek(self) -> StreamedBlock:
-        return self._predicted[self._next % len(self._predicted)]
+    def peek(self) -> StreamedBlock | None:
+        """The next block; None where no block is expected at all."""
+        return self._predicted[self._next % len(self._predicted)] if self._predicted else None
 
     def advance(self) -> None:
         self._next += 1
@@ -118,6 +123,24 @@ class VisitOrder:
         return True
 
 
+class _Orders:
+    """One order for passes over text, one for those with images; ``now`` is the one that is followed."""
+
+    def __init__(self, blocks: Sequence[StreamedBlock]) -> None:
+        self._text = VisitOrder([block for block in blocks if not block.is_tower])
+        self._images = VisitOrder(blocks)
+        self.now = self._text
+
+    def choose(self, *, with_images: bool) -> bool:
+        """Has an order followed from its start; True where that changed it."""
+        chosen = self._images if with_images else self._text
+        is_other = chosen is not self.now
+        if is_other:
+            self.now = chosen
+            chosen.rewind()
+        return is_other
+
+
 @dataclass(slots=True)
 class _Arriving:
     block: StreamedBlock
@@ -132,25 +155,27 @@ class UnifiedPipeline:
         self, backend: Backend, reader: Reader, blocks: Sequence[StreamedBlock], slot_sizes: Sequence[tuple[int, int]]
     ) -> None:
         self._reader = reader
-        self._order = VisitOrder(blocks)
+        self._orders = _Orders(blocks)
         buffers = [[backend.allocate_host(nbytes) for _ in range(count)] for nbytes, count in slot_sizes]
         self._rings = [SlotRing(slots) for slots in buffers]
         self._device_slots = {id(b): DeviceSlot(b.tensor) for slots in buffers for b in slots}
         self._arriving: deque[_Arriving] = deque()
         self.mispredictions = 0
 
-    def begin_pass(self) -> None:
-        self._order.begin()
+    def begin_pass(self, *, with_images: bool = False) -> None:
+        if self._orders.choose(with_images=with_images):
+            self._drain()
+        self._orders.now.begin()
         self._read_ahead()
 
     def acquire(self, block: StreamedBlock, on_wait: WaitObserver) -> DeviceSlot:
         if not self._arriving or self._arriving[0].block is not block:
             self.mispredictions += bool(self._arriving)
             self._drain()
-            self._order.jump_to(block)
+            self._orders.now.jump_to(block)
             self._read_ahead()
         arriving = self._arriving[0]
-        self._order.saw(block)
+        self._orders.now.saw(block)
         while not arriving.ticket.wait(WAIT_STEP_S):
             on_wait(block, arriving.ticket)
         return self._device_slots[id(arriving.slot)]
@@ -161,23 +186,22 @@ class UnifiedPipeline:
         self._read_ahead()
 
     def end_pass(self) -> None:
-        if self._order.learn():
+        if self._orders.now.learn():
             self.abort()
 
     def abort(self) -> None:
         self._drain()
-        self._order.rewind()
+        self._orders.now.rewind()
 
     def _read_ahead(self) -> None:
-        while True:
-            block = self._order.peek()
+        while (block := self._orders.now.peek()) is not None:
             ring = self._rings[block.slot_class]
             if not ring.has_free:
                 return
             slot = ring.take()
             ticket = self._reader.submit(block.handle, block.offset, block.nbytes, slot.view)
             self._arriving.append(_Arriving(block, slot, ticket))
-            self._order.advance()
+            self._orders.now.advance()
 
     def _drain(self) -> None:
         for arriving in self._arriving:
@@ -230,7 +254,7 @@ class StagedPipeline:
     ) -> None:
         self._backend = backend
         self._reader = reader
-        self._order = VisitOrder(blocks)
+        self._orders = _Orders(blocks)
         self._device_rings = [
             SlotRing([backend.allocate_device(nbytes) for _ in range(count)]) for nbytes, count in slot_sizes
         ]
@@ -246,10 +270,12 @@ class StagedPipeline:
         self._is_open = True
         self.mispredictions = 0
 
-    def begin_pass(self) -> None:
+    def begin_pass(self, *, with_images: bool = False) -> None:
         with self._lock:
+            if self._orders.choose(with_images=with_images):
+                self._drain()
             self._is_open = True
-            self._order.begin()
+            self._orders.now.begin()
             self._advance()
 
     def acquire(self, block: StreamedBlock, on_wait: WaitObserver) -> DeviceSlot:
@@ -258,10 +284,10 @@ class StagedPipeline:
             if expected is None or expected.block is not block:
                 self.mispredictions += expected is not None
                 self._drain()
-                self._order.jump_to(block)
+                self._orders.now.jump_to(block)
                 self._is_open = True
                 self._advance()
-            self._order.saw(block)
+            self._orders.now.saw(block)
         slot = self._arrived_slot()
         while slot is None:
             ticket = self._first_ticket()
@@ -291,13 +317,13 @@ class StagedPipeline:
             self._advance()
 
     def end_pass(self) -> None:
-        if self._order.learn():
+        if self._orders.now.learn():
             self.abort()
 
     def abort(self) -> None:
         with self._lock:
             self._drain()
-            self._order.rewind()
+            self._orders.now.rewind()
 
     def _advance(self) -> None:
         """Starts every copy and every read that can start, in the order blocks will be wanted."""
@@ -306,8 +332,8 @@ class StagedPipeline:
                 return
             while self._staged and self._staged[0].is_ready and self._start_copy(self._staged[0]):
                 self._staged.popleft()
-            while len(self._staged) + len(self._copied) < self._most_staged and self._stage(self._order.peek()):
-                self._order.advance()
+            while len(self._staged) + len(self._copied) < self._most_staged and self._stage(self._orders.now.peek()):
+                self._orders.now.advance()
             while self._staged and self._staged[0].is_ready and self._start_copy(self._staged[0]):
                 self._staged.popleft()
 
@@ -325,7 +351,9 @@ class StagedPipeline:
         self._copied.append(_Copied(staged.block, device_slot))
         return True
 
-    def _stage(self, block: StreamedBlock) -> bool:
+    def _stage(self, block: StreamedBlock | None) -> bool:
+        if block is None:
+            return False
         if block.host is not None:
             self._staged.append(_Staged(block, None, None))
             return True

@@ -30,11 +30,20 @@ class Tier(StrEnum):
 
 
 class Role(StrEnum):
-    """ALWAYS: needed all the time. LOOKUP: rows only. ONCE: used whole, once in a pass, in order."""
+    """ALWAYS: needed all the time. LOOKUP: rows only. ONCE: used whole, once in a pass, in order.
+
+    TOWER: as ONCE, but only in passes with an image.
+    """
 
     ALWAYS = "always"
     LOOKUP = "lookup"
     ONCE = "once"
+    TOWER = "tower"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has to pass through a slot where it does not stay."""
+        return self in (Role.ONCE, Role.TOWER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +286,7 @@ def _plan_with_slots(
     Slots are sized for what streams, and what streams depends on the room the slots leave: a few rounds,
     starting from everything streaming, which always fits its own slots.
     """
-    once = [block for block in blocks if block.role is Role.ONCE]
+    once = [block for block in blocks if block.role.is_whole]
     streamed = once
     found: tuple[set[str], tuple[SlotClass, ...]] | None = None
     for _ in range(6):
@@ -303,7 +312,7 @@ def _plan_with_slots(
 
 
 def _choose_resident(blocks: Sequence[BlockSize], room: int) -> set[str] | None:
-    """What must stay, then blocks used once (head before layers, layers evenly spread), then lookups."""
+    """What must stay, then blocks used once (head before layers, layers evenly spread), then towers, then lookups."""
     kept: set[str] = set()
     for block in blocks:
         if block.role is Role.ALWAYS:
@@ -318,10 +327,11 @@ def _choose_resident(blocks: Sequence[BlockSize], room: int) -> set[str] | None:
     spread = _spread_evenly([b for b in blocks if b.is_layer], room)
     kept |= {block.name for block in spread}
     room -= sum(block.nbytes for block in spread)
-    for block in (b for b in blocks if b.role is Role.LOOKUP):
-        if block.nbytes <= room:
-            room -= block.nbytes
-            kept.add(block.name)
+    for role in (Role.TOWER, Role.LOOKUP):
+        for block in (b for b in blocks if b.role is role):
+            if block.nbytes <= room:
+                room -= block.nbytes
+                kept.add(block.name)
     return kept
 
 
@@ -380,13 +390,14 @@ def _fill_what_is_left(
 ) -> tuple[set[str], tuple[SlotClass, ...]]:
     """Keeps further streamed blocks while one fits beside what stays and the slots."""
     sizes = {block.name: block.nbytes for block in blocks}
+    towers = {block.name for block in blocks if block.role is Role.TOWER}
     while True:
         left = device_bytes - sum(sizes[name] for name in resident)
         left -= sum(slots.nbytes * slots.count for slots in classes)
         fitting = [name for slots in classes for name in slots.blocks if sizes[name] <= left]
         if not fitting:
             return resident, classes
-        kept = min(fitting, key=lambda name: (-sizes[name], name))
+        kept = min(fitting, key=lambda name: (name in towers, -sizes[name], name))
         resident = resident | {kept}
         classes = tuple(replace(slots, blocks=slots.blocks - {kept}) for slots in classes if slots.blocks - {kept})
         resident, classes = _keep_instead_of_slots(resident, classes)
@@ -425,6 +436,7 @@ def _plan_with(
         return Tier.DEVICE if block.name in resident else Tier.HOST if block.name in on_host else Tier.DISK
 
     tiers = tuple((block.name, tier(block)) for block in blocks)
+    # A tower counts where it lies; what it moves and computes is an image's cost, not a token's.
     once = [block for block in blocks if block.role is Role.ONCE]
     away = [block for block in once if block.name not in resident]
     return ResidencyPlan(
@@ -449,7 +461,7 @@ def require_room(blocks: Sequence[BlockSize], budgets: Budgets, experts: ExpertS
 def _floor(blocks: Sequence[BlockSize]) -> int:
     """Bytes without which nothing runs: what always stays, and the largest block that passes through."""
     always = sum(block.nbytes for block in blocks if block.role is Role.ALWAYS)
-    return always + max((block.nbytes for block in blocks if block.role is Role.ONCE), default=0)
+    return always + max((block.nbytes for block in blocks if block.role.is_whole), default=0)
 
 
 def _too_small(blocks: Sequence[BlockSize], budgets: Budgets, routed_bytes: int = 0) -> BudgetTooSmall:

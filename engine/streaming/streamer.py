@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import nn
 from torch.utils.hooks import RemovableHandle
 from transformers import PreTrainedModel
 
@@ -33,7 +31,7 @@ from engine.streaming.residency import ResidencyPlan, Tier
 from engine.weights.direct_io import ReadHandle
 from engine.weights.dtypes import TORCH_DTYPES
 from engine.weights.reader import Reader, ReadTicket
-from engine.weights.row_table import DiskRowTable, HostRowTable, RowTable
+from engine.weights.row_table import DiskRowTable, HostRowTable, LookupWeight, RowTable
 
 PROGRESS_INTERVAL_S = 1 / 30
 
@@ -52,6 +50,11 @@ class _Unit:
         self.block: StreamedBlock | None = None
         self.views: dict[int, BoundViews] = {}
         self._empty_versions = binding.empty_versions()
+
+    @property
+    def is_tower(self) -> bool:
+        """Whether only passes with images go through it."""
+        return self.entry.kind == "tower"
 
     @property
     def is_rewritten(self) -> bool:
@@ -90,7 +93,7 @@ class Streamer:
         self._units: list[_Unit] = []
         self._memory: list[object] = []
         self._resident: dict[str, torch.Tensor] = {}
-        self._tables: list[RowTable] = []
+        self._tables: dict[str, RowTable] = {}
         self._pipeline: Pipeline | None = None
         self._experts: ExpertStreamer | None = None
         self._emit: Emit = lambda event: None
@@ -98,6 +101,7 @@ class Streamer:
         self._kind = PassKind.PREFILL
         self._token_index = 0
         self._units_done = 0
+        self._units_expected = 0
         self._bytes_read = 0
         self._expert_bytes_before = 0
         self._pass_started = 0.0
@@ -133,16 +137,19 @@ class Streamer:
         self._attach_experts()
 
     @contextmanager
-    def run_pass(self, kind: PassKind, token_index: int, *, emit: Emit, cancel: CancelToken) -> Generator[None]:
+    def run_pass(
+        self, kind: PassKind, token_index: int, *, with_images: bool = False, emit: Emit, cancel: CancelToken
+    ) -> Generator[None]:
         """Around one forward. Raises ``Cancelled`` within one block, ``DamagedFile`` where a block cannot be read."""
         self._kind, self._token_index, self._emit, self._cancel = kind, token_index, emit, cancel
+        self._units_expected = len(self._units) if with_images else self.block_count
         self._units_done = self._bytes_read = 0
         self._expert_bytes_before = self.expert_counts.read_nbytes
         self._pass_started = time.perf_counter()
         is_complete = False
         try:
             if self._pipeline is not None:
-                self._pipeline.begin_pass()
+                self._pipeline.begin_pass(with_images=with_images)
             if self._experts is not None:
                 self._experts.begin_pass()
             yield
@@ -169,13 +176,18 @@ class Streamer:
 
     def bytes_moved(self) -> BytesMoved:
         """Weight bytes used since loading, by the tier they came from."""
-        rows = sum(table.bytes_read for table in self._tables)
+        rows = sum(table.bytes_read for table in self._tables.values())
         experts = self.expert_counts
         return BytesMoved(
             self._device_bytes_used + experts.hit_nbytes,
             self._host_bytes_used,
             self._disk_bytes_used + rows + experts.read_nbytes,
         )
+
+    @property
+    def rows_read(self) -> dict[str, int]:
+        """Rows that lookups have read from the disk since loading, by the name of the tensor."""
+        return {name: table.rows_read for name, table in self._tables.items()}
 
     @property
     def expert_counts(self) -> ExpertCounts:
@@ -189,7 +201,8 @@ class Streamer:
 
     @property
     def block_count(self) -> int:
-        return len(self._units)
+        """Blocks that a pass over text goes through."""
+        return sum(not unit.is_tower for unit in self._units)
 
     def close(self) -> None:
         """Detaches from the model and gives all memory back."""
@@ -235,9 +248,11 @@ class Streamer:
                     module._buffers[key] = buffer.to(self._backend.device)
 
     def _attach_tables(self, host: dict[str, HostBuffer]) -> None:
-        for block in self._manifest.blocks:
-            if block.kind != "embed" or block.module is None or block.name in self._resident:
-                continue
+        """What is only looked up: an embedding that does not stay on the device, and the tables, which never do."""
+        embeddings = [
+            block for block in self._manifest.blocks if block.kind == "embed" and block.name not in self._resident
+        ]
+        for block in (*embeddings, *self._manifest.tables):
             entry = block.tensors[0]
             if block.name in host:
                 table: RowTable = HostRowTable(tensor_view(host[block.name].tensor, entry))
@@ -245,12 +260,10 @@ class Streamer:
                 offset = block.data_offset + entry.offset
                 dtype = TORCH_DTYPES[entry.dtype]
                 table = DiskRowTable(self._reader, self._handles[block.name], offset, entry.shape, dtype)
-            self._tables.append(table)
+            self._tables[entry.name] = table
+            place = place_of(self._model, entry.name)
             reading = partial(self._reading, block)
-            lookup = _RowLookup(self._model, entry.name, table, self._backend.device, reading)
-            module = self._model.get_submodule(block.module)
-            self._hooks.append(module.register_forward_pre_hook(lookup.before))
-            self._hooks.append(module.register_forward_hook(lookup.after))
+            place.registry[place.key] = LookupWeight.of(table, place.empty, self._backend.device, reading)
 
     def _build_units(self, host: dict[str, HostBuffer]) -> None:
         classes = {name: i for i, slots in enumerate(self._plan.device_slots) for name in slots.blocks}
@@ -273,6 +286,7 @@ class Streamer:
                     block.data_offset,
                     block.data_nbytes,
                     host.get(block.name),
+                    unit.is_tower,
                 )
             self._units.append(unit)
         # A tied embedding is computed with where the head is: at the end of the pass.
@@ -354,13 +368,13 @@ class Streamer:
         if self.last_pass_s is not None and self._kind is PassKind.DECODE:
             left = max(self.last_pass_s - elapsed, 0.0)
         elif self._units_done:
-            left = elapsed / self._units_done * max(len(self._units) - self._units_done, 0)
+            left = elapsed / self._units_done * max(self._units_expected - self._units_done, 0)
         self._emit(
             LayerProgress(
                 kind=self._kind,
                 token_index=self._token_index,
-                block=min(self._units_done, len(self._units)),
-                blocks=len(self._units),
+                block=min(self._units_done, self._units_expected),
+                blocks=self._units_expected,
                 block_name=unit.name,
                 is_resident=unit.block is None,
                 bytes_read=bytes_read,
@@ -386,40 +400,7 @@ def _open_all(folder: Path, manifest: Manifest) -> dict[str, ReadHandle]:
     """Every block file, open; or none of them. Raises ``OSError``."""
     with ExitStack() as opened:
         handles = {block.name: opened.enter_context(ReadHandle(folder / block.file)) for block in manifest.blocks}
+        for table in manifest.tables:
+            handles[table.name] = opened.enter_context(ReadHandle(folder / table.file, is_random=True))
         opened.pop_all()
     return handles
-
-
-class _RowLookup:
-    """Turns an embedding's lookup in the whole matrix into one in the few rows its ids name."""
-
-    def __init__(
-        self,
-        model: nn.Module,
-        name: str,
-        table: RowTable,
-        device: torch.device,
-        reading: Callable[[], AbstractContextManager[None]],
-    ) -> None:
-        self._place = place_of(model, name)
-        self._table = table
-        self._device = device
-        self._reading = reading
-        # One NaN seen as the whole matrix: the model's device and shape are right, a stray use is not.
-        nan = torch.full((1, 1), float("nan"), dtype=self._place.empty.dtype, device=device)
-        self._idle = nn.Parameter(nan.expand(self._place.empty.shape), requires_grad=False)
-        self._place.registry[self._place.key] = self._idle
-        module = model.get_submodule(name.rpartition(".")[0])
-        if isinstance(module, nn.Embedding):
-            module.padding_idx = None  # a row number of the whole matrix; it only matters to gradients
-
-    def before(self, _module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        ids: torch.Tensor = args[0]
-        rows, places = torch.unique(ids.cpu(), return_inverse=True)
-        with self._reading():
-            weight = self._table.gather(rows).to(self._device)
-        self._place.registry[self._place.key] = nn.Parameter(weight, requires_grad=False)
-        return (places.to(ids.device), *args[1:])
-
-    def after(self, _module: nn.Module, _args: tuple[Any, ...], _output: object) -> None:
-        self._place.registry[self._place.key] = self._idle

@@ -35,11 +35,14 @@ def aligned_buffer(nbytes: int) -> memoryview:
 
 
 class ReadHandle:
-    """One file open for reading at any offset, from any number of threads."""
+    """One file open for reading at any offset, from any number of threads.
 
-    def __init__(self, path: Path) -> None:
+    ``is_random``: of small pieces far apart, so that a system that reads ahead had better not.
+    """
+
+    def __init__(self, path: Path, *, is_random: bool = False) -> None:
         self.path = path
-        self._fd, self.is_direct = _open_unbuffered(path)
+        self._fd, self.is_direct = _open_unbuffered(path, is_random)
         self._seek_lock = threading.Lock()
         self.size = os.fstat(self._fd).st_size
 
@@ -93,10 +96,10 @@ class ReadHandle:
         self.close()
 
 
-def _open_unbuffered(path: Path) -> tuple[int, bool]:
+def _open_unbuffered(path: Path, is_random: bool) -> tuple[int, bool]:
     """A descriptor that bypasses the page cache where the system allows it, and whether it does so directly."""
     if sys.platform == "win32":
-        return os.open(path, os.O_RDONLY | os.O_BINARY | os.O_SEQUENTIAL), False
+        return os.open(path, os.O_RDONLY | os.O_BINARY | (os.O_RANDOM if is_random else os.O_SEQUENTIAL)), False
     if sys.platform == "darwin":
         import fcntl
 
@@ -108,7 +111,10 @@ def _open_unbuffered(path: Path) -> tuple[int, bool]:
     except OSError as error:
         if error.errno not in _REFUSALS:
             raise
-        return os.open(path, os.O_RDONLY), False
+        descriptor = os.open(path, os.O_RDONLY)
+        if is_random:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+        return descriptor, False
 
 
 class DirectWriter:

@@ -1,22 +1,34 @@
 """A lookup matrix read row by row: only the rows a pass asks for ever leave the disk or the host.
 
-Owns the file ranges of one 2-D tensor. A row is small and its place arbitrary, so each read covers the
-aligned range around it.
+Owns the file ranges of one 2-D tensor, and what stands in its place in a module. A row is small and its place
+arbitrary, so each read covers the aligned range around it, and none reads ahead.
 """
+
+# pyright: reportPrivateUsage=false
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, cast
 
 import torch
+from torch.nn import functional
 
 from engine.weights.direct_io import ALIGNMENT, ReadHandle, aligned_buffer, round_up
 from engine.weights.reader import Reader, ReadTicket
 
+SCRATCH_BYTES = 4 << 20
+"""Aligned memory that rows are read into, a batch at a time: a long prompt asks for thousands at once."""
+
 
 class RowTable(Protocol):
-    """``gather`` gives the rows of these ids (int64, 1-D, CPU) as a [ids, columns] CPU tensor."""
+    """``gather`` gives the rows of these ids (int64, 1-D, CPU) as a [ids, columns] CPU tensor.
 
+    ``rows_read`` and ``bytes_read`` count what came from the disk.
+    """
+
+    rows_read: int
     bytes_read: int
 
     def gather(self, ids: torch.Tensor) -> torch.Tensor: ...
@@ -25,6 +37,7 @@ class RowTable(Protocol):
 class HostRowTable:
     """Rows of a matrix that lies in host memory."""
 
+    rows_read = 0
     bytes_read = 0
 
     def __init__(self, weight: torch.Tensor) -> None:
@@ -47,25 +60,39 @@ class DiskRowTable:
         self._dtype = dtype
         self._row_nbytes = shape[1] * dtype.itemsize
         self._span = round_up(self._row_nbytes) + ALIGNMENT
-        self._scratch = aligned_buffer(self._span)
+        self._batch = max(SCRATCH_BYTES // self._span, 1)
+        self._scratch = memoryview(b"")
+        self.rows_read = 0
         self.bytes_read = 0
 
     def gather(self, ids: torch.Tensor) -> torch.Tensor:
-        """Reads all rows at once. Raises ``OSError``."""
+        """Reads as many rows at once as the scratch memory holds. Raises ``OSError``."""
         rows = [int(row) for row in ids.tolist()]
-        if len(rows) * self._span > len(self._scratch):
-            self._scratch = aligned_buffer(len(rows) * self._span)
-        tickets = [self._submit(index, row) for index, row in enumerate(rows)]
+        wanted = min(len(rows), self._batch) * self._span
+        if wanted > len(self._scratch):
+            self._scratch = aligned_buffer(wanted)
         result = torch.empty(len(rows), self._columns, dtype=self._dtype)
         flat = memoryview(cast(Any, result.view(torch.uint8).reshape(-1).numpy()))
-        for index, (ticket, lead) in enumerate(tickets):
-            ticket.wait()
-            start = index * self._span + lead
-            flat[index * self._row_nbytes : (index + 1) * self._row_nbytes] = self._scratch[
-                start : start + self._row_nbytes
-            ]
+        for start in range(0, len(rows), self._batch):
+            batch = rows[start : start + self._batch]
+            self._read(batch, flat[start * self._row_nbytes :])
+        self.rows_read += len(rows)
         self.bytes_read += len(rows) * self._row_nbytes
         return result
+
+    def _read(self, rows: list[int], destination: memoryview) -> None:
+        reads = [self._submit(index, row) for index, row in enumerate(rows)]
+        try:
+            for index, (ticket, lead) in enumerate(reads):
+                ticket.wait()
+                start = index * self._span + lead
+                destination[index * self._row_nbytes : (index + 1) * self._row_nbytes] = self._scratch[
+                    start : start + self._row_nbytes
+                ]
+        finally:
+            # The next batch may not meet a reader that still writes for this one.
+            for ticket, _ in reads:
+                ticket.settle()
 
     def _submit(self, index: int, row: int) -> tuple[ReadTicket, int]:
         start = self._offset + row * self._row_nbytes
@@ -73,3 +100,43 @@ class DiskRowTable:
         nbytes = lead + self._row_nbytes
         place = self._scratch[index * self._span : (index + 1) * self._span]
         return self._reader.submit(self._handle, start - lead, nbytes, place), lead
+
+
+class LookupWeight(torch.Tensor):
+    """Stands where an embedding has its matrix: looks like it, and answers lookups with rows of a table.
+
+    To anything else it is a matrix of NaN: the model's device and shape are right, and a stray use is not.
+    """
+
+    _table: RowTable
+    _reading: Callable[[], AbstractContextManager[None]]
+
+    @staticmethod
+    def of(
+        table: RowTable,
+        empty: torch.Tensor,
+        device: torch.device,
+        reading: Callable[[], AbstractContextManager[None]],
+    ) -> LookupWeight:
+        """In place of ``empty`` (its shape and dtype). Rows are gathered inside ``reading()``."""
+        nan = torch.full((1, 1), float("nan"), dtype=empty.dtype, device=device)
+        weight: LookupWeight = torch.Tensor._make_subclass(LookupWeight, nan.expand(empty.shape))
+        weight._table = table
+        weight._reading = reading
+        return weight
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        if func is functional.embedding and isinstance(args[1], LookupWeight):
+            return args[1]._look_up(args[0], **(kwargs or {}))
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+    def _look_up(self, ids: torch.Tensor, padding_idx: int | None = None, **options: Any) -> torch.Tensor:
+        """The same as in the whole matrix; ``padding_idx``, a row of it, only matters to gradients."""
+        rows, places = torch.unique(ids.cpu(), return_inverse=True)
+        with self._reading():
+            weight = self._table.gather(rows).to(self.device)
+        return functional.embedding(places.to(ids.device), weight, **options)

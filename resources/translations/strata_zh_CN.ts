@@ -1232,6 +1232,66 @@
         <translation>这个检查点有 {count_text}与配置不符：{reason}。</translation>
     </message>
     <message>
+        <source>This model reads text only; it cannot look at images.</source>
+        <translation>此模型只读文字，不能看图片。</translation>
+    </message>
+    <message>
+        <source>Remove the image, or choose a model that accepts images.</source>
+        <translation>请移除图片，或选择能看图片的模型。</translation>
+    </message>
+    <message>
+        <source>The image {name} cannot be read: {reason}.</source>
+        <translation>无法读取图片 {name}：{reason}。</translation>
+    </message>
+    <message>
+        <source>Choose another image.</source>
+        <translation>请选择另一张图片。</translation>
+    </message>
+    <message>
+        <source>The image {name} is empty.</source>
+        <translation>图片 {name} 是空的。</translation>
+    </message>
+    <message>
+        <source>The file {name} is no PNG, JPEG or WebP image.</source>
+        <translation>文件 {name} 不是 PNG、JPEG 或 WebP 图片。</translation>
+    </message>
+    <message>
+        <source>Choose another image, or save it as one of these.</source>
+        <translation>请选择另一张图片，或将它另存为其中一种格式。</translation>
+    </message>
+    <message>
+        <source>The image {name} has {pixels} million pixels; images of up to {most} million are read.</source>
+        <translation>图片 {name} 有 {pixels} 百万像素；最多可读取 {most} 百万像素的图片。</translation>
+    </message>
+    <message>
+        <source>Make it smaller, then choose it again.</source>
+        <translation>请把它缩小，然后重新选择。</translation>
+    </message>
+    <message>
+        <source>The image {name} is damaged or incomplete.</source>
+        <translation>图片 {name} 已损坏或不完整。</translation>
+    </message>
+    <message>
+        <source>Choose another image, or save it anew.</source>
+        <translation>请选择另一张图片，或重新保存它。</translation>
+    </message>
+    <message>
+        <source>The model&apos;s image processor refuses this conversation: {reason}.</source>
+        <translation>模型的图像处理器拒绝了此对话：{reason}。</translation>
+    </message>
+    <message>
+        <source>Choose another image, or start a new conversation.</source>
+        <translation>请选择另一张图片，或开始新的对话。</translation>
+    </message>
+    <message>
+        <source>The image processor of this model cannot be loaded, so it reads text only.</source>
+        <translation>无法加载此模型的图像处理器，因此它只读文字。</translation>
+    </message>
+    <message>
+        <source>Remove the image, or choose another version of the model.</source>
+        <translation>请移除图片，或选择该模型的另一个版本。</translation>
+    </message>
+    <message>
         <source>This checkpoint is quantised ({what}), in a way that this version of Strata does not run.</source>
         <translation>这个检查点是量化的（{what}），这个版本的 Strata 不能运行这种方式。</translation>
     </message>

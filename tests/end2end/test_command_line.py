@@ -25,6 +25,7 @@ from engine.store.model_store import ModelStore
 from engine.store.open_source import open_source
 from tests.helpers.families import make_checkpoint, plain_outputs, write_tiny_tokenizer
 from tests.helpers.splits import PROMPT
+from tests.helpers.vision_models import make_vision_checkpoint, picture, plain_answer
 
 IDS = ",".join(map(str, PROMPT))
 
@@ -187,6 +188,10 @@ BAD = {
     "temperature": ["generate", "tiny-llama", "--prompt", "x", "--temperature", "9"],
     "a text file": ["split", "{tmp}/notes.txt"],
     "system without chat": ["generate", "tiny-llama", "--prompt", "x", "--system", "be nice"],
+    "image without chat": ["generate", "tiny-llama", "--prompt", "x", "--image", "{tmp}/notes.txt"],
+    "image that is none": ["generate", "tiny-llama", "--chat", "x", "--image", "{tmp}/notes.txt"],
+    "image that is not there": ["generate", "tiny-llama", "--chat", "x", "--image", "{tmp}/photo.png"],
+    "image for a model that reads text": ["generate", "tiny-llama", "--chat", "x", "--image", "{tmp}/dot.png"],
     "logits to nowhere": ["generate", "tiny-llama", "--prompt-ids", "3", "--logits", "{tmp}/nowhere/x.npy"],
     "text for a model without tokenizer": ["generate", "bare-llama", "--prompt", "x"],
     "verify what is not there": ["verify", "nothing"],
@@ -200,6 +205,7 @@ def test_bad_input_gives_one_sentence_and_exit_code_one_without_torch(
 ) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "notes.txt").write_text("just some notes", encoding="utf-8")
+    (tmp_path / "dot.png").write_bytes(picture())
     arguments = [part.replace("{tmp}", str(tmp_path)) for part in BAD[case]] + ["--data-dir", str(data_dir)]
     program = (
         "import sys; from engine.command_line.main import main; code = main(sys.argv[1:]); "
@@ -224,6 +230,27 @@ def test_wrong_usage_exits_with_two(arguments: list[str], capsys: pytest.Capture
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
+
+
+@pytest.mark.slow
+def test_an_image_goes_through_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = make_vision_checkpoint("llava", tmp_path / "tiny-llava")
+    file, logits = tmp_path / "photo.png", tmp_path / "logits.npy"
+    file.write_bytes(picture())
+    where = ["--data-dir", str(tmp_path / "data"), "--json"]
+    assert main(["plan", str(checkpoint), *where]) == 0
+    assert main(["split", str(checkpoint), *where]) == 0
+    assert main(["list", *where]) == 0
+    seen = events(capsys)
+    assert [seen[0]["accepts_images"], seen[-1]["accepts_images"]] == [True, True]
+    command = ["generate", "tiny-llava", "--chat", "What is it?", "--image", str(file), "--logits", str(logits)]
+    assert main([*command, "--greedy", "--max-new-tokens", "4", *where]) == 0
+    parts = [{"type": "image", "image": picture()}, {"type": "text", "text": "What is it?"}]
+    plain = plain_answer(checkpoint, "llava", [{"role": "user", "content": parts}], 4)
+    seen = events(capsys)
+    assert np.array_equal(np.load(logits), plain.logits.numpy())
+    assert [event["token_id"] for event in seen if event["event"] == "TokenArrived"] == list(plain.token_ids)
+    assert next(event for event in seen if event["event"] == "Loaded")["accepts_images"] is True
 
 
 def test_a_model_without_a_chat_template_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

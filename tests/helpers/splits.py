@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -59,7 +61,7 @@ def residency(split: Path, name: str) -> tuple[Backend, Budgets]:
     routed = experts.floor_slots * experts.slot_nbytes
     total = sum(block.nbytes for block in sizes) + experts.count * experts.slot_nbytes
     always = sum(block.nbytes for block in sizes if block.role is Role.ALWAYS) + routed
-    block = max(block.nbytes for block in sizes if block.role is Role.ONCE)
+    block = max(block.nbytes for block in sizes if block.role.is_whole)
     half = max(total // 2, always + block)
     if name in ("all resident", "one slot", "two slots", "half resident"):
         room = {"all resident": total, "one slot": always + block, "two slots": always + 2 * block}.get(name, half)
@@ -76,19 +78,33 @@ def load(split: Path, backend: Backend, budgets: Budgets) -> LoadedModel:
     return open_model(split, backend, budgets, cancel=CancelToken())
 
 
-def streamed_outputs(loaded: LoadedModel, prompt: list[int], new_tokens: int) -> tuple[torch.Tensor, list[int]]:
+def streamed_outputs(
+    loaded: LoadedModel, prompt: Sequence[int], new_tokens: int, image_inputs: Mapping[str, Any] | None = None
+) -> tuple[torch.Tensor, list[int]]:
     """Prompt logits (float32 [tokens, vocabulary]) and greedy tokens of a loaded model."""
     runner = TorchRunner(loaded)
-    logits = runner.prompt_logits(prompt, emit=lambda event: None, cancel=CancelToken())
-    return logits, greedy_tokens(loaded, prompt, new_tokens)
+    logits = runner.prompt_logits(prompt, image_inputs=image_inputs, emit=lambda event: None, cancel=CancelToken())
+    return logits, greedy_tokens(loaded, prompt, new_tokens, image_inputs=image_inputs)
 
 
-def greedy_tokens(loaded: LoadedModel, prompt: list[int], new_tokens: int, cache: KvCache | None = None) -> list[int]:
+def greedy_tokens(
+    loaded: LoadedModel,
+    prompt: Sequence[int],
+    new_tokens: int,
+    cache: KvCache | None = None,
+    image_inputs: Mapping[str, Any] | None = None,
+) -> list[int]:
     if cache is None:
         cache = KvCache(loaded.model)
         cache.reset()
     passes = TorchRunner(loaded).decode(
-        prompt, cache, {"do_sample": False}, seed=0, emit=lambda event: None, cancel=CancelToken()
+        prompt,
+        cache,
+        {"do_sample": False},
+        image_inputs=image_inputs,
+        seed=0,
+        emit=lambda event: None,
+        cancel=CancelToken(),
     )
     tokens = [next(passes) for _ in range(new_tokens)]
     passes.close()
