@@ -28,8 +28,8 @@ VALUES, SCALES = "values", "scales"
 SCALED, INT, MXFP4 = "scaled", "int", "mxfp4"
 
 WORKSPACE_BYTES = 4 << 20
-_BYTES_PER_NUMBER = 16
-"""Of workspace: a number in float32, the integers it is made from, its scale, and the result on its way to a column."""
+_BYTES_PER_NUMBER = 12
+"""Of workspace: a number in float32, the integers it is made from, and its scale."""
 
 _SCALE_DTYPES = (
     torch.float32, torch.bfloat16, torch.float16, torch.float8_e8m0fnu, torch.uint8,
@@ -72,7 +72,7 @@ class Expander:
         self._taken = 0
 
     def expand(self, encoding: str, parts: Mapping[str, torch.Tensor], out: torch.Tensor) -> None:
-        """Fills ``out`` [rows, columns], of any strides, from its packed parts."""
+        """Fills ``out`` [rows, columns], contiguous, from its packed parts."""
         values, scales = parts[VALUES], parts[SCALES]
         values = values.reshape(values.shape[0], -1)
         rows, columns = out.shape
@@ -86,7 +86,7 @@ class Expander:
             grid.mul_(self._decode(encoding, values[start:stop], numbers))
             blocks = numbers.view(grid.shape[0], -1, grid.shape[1], block_columns)
             blocks.mul_(grid[:, None, :, None])
-            self._put(numbers, out[start:stop])
+            out[start:stop].copy_(numbers)
 
     def _decode(self, encoding: str, values: torch.Tensor, numbers: torch.Tensor) -> float:
         """Writes the values into ``numbers`` (float32), but for the power of two that it returns."""
@@ -125,18 +125,20 @@ class Expander:
         numbers.copy_(words.view(torch.float16))
         return 2.0**14
 
-    def _put(self, numbers: torch.Tensor, out: torch.Tensor) -> None:
-        if out.is_contiguous():
-            out.copy_(numbers)
-        else:
-            # Cast first: columns are written twice as fast from where they are of one dtype.
-            out.copy_(self._take(out.dtype, *numbers.shape).copy_(numbers))
-
     def _take(self, dtype: torch.dtype, *shape: int) -> torch.Tensor:
         """Some more of the workspace."""
         nbytes = math.prod(shape) * dtype.itemsize
         start, self._taken = self._taken, self._taken + nbytes + -nbytes % 64
         return self._workspace[start : start + nbytes].view(dtype).view(shape)
+
+
+def transposed(values: torch.Tensor) -> torch.Tensor:
+    """MXFP4 values [rows, columns / 2] of a matrix as those of its transpose: [columns, rows / 2]."""
+    turned = values.view(torch.uint8).T.contiguous()
+    found = torch.empty(2 * turned.shape[0], turned.shape[1] // 2, dtype=torch.uint8)
+    for row, halves in enumerate((turned & 0x0F, turned >> 4)):
+        torch.bitwise_or(halves[:, ::2], halves[:, 1::2] << 4, out=found[row::2])
+    return found.view(values.dtype)
 
 
 def _read_scales(scales: torch.Tensor, grid: torch.Tensor) -> None:

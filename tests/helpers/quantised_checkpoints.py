@@ -25,13 +25,13 @@ E2M1 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
 Pack = Callable[[str, torch.Tensor], dict[str, torch.Tensor] | None]
 """(name, weight) → the tensors that stand for it, or None where it stays as it is."""
 
-_DENSE = re.compile(r"\.(self_attn|mlp|shared_experts|\d+)\.\w+_proj\w*\.weight$")
-_EXPERT = re.compile(r"\.experts\.\d+\.\w+_proj\.weight$")
+_EXPERT = re.compile(r"\.experts\.\d+\.(w[123]|\w+_proj)\.weight$")
+_LINEAR = re.compile(r"\.(self_attn|mlp|shared_experts|experts\.\d+)\.(w[123]|\w+_proj\w*)\.weight$")
 
 
 def pack_fp8(name: str, weight: torch.Tensor, block: int = 8) -> dict[str, torch.Tensor] | None:
     """DeepSeek-V3's way: e4m3 numbers and a float32 scale for each block. The last block may be cut off."""
-    if not _DENSE.search(name):
+    if not _LINEAR.search(name):
         return None
     rows, columns = weight.shape
     padded = torch.nn.functional.pad(weight.float(), (0, -columns % block, 0, -rows % block))
@@ -86,7 +86,7 @@ def pack_mxfp4_experts(name: str, weight: torch.Tensor) -> dict[str, torch.Tenso
 
 def pack_channels(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor] | None:
     """compressed-tensors' "float-quantized": e4m3 numbers and a scale for each row."""
-    if not _DENSE.search(name):
+    if not _LINEAR.search(name):
         return None
     scales = (weight.float().abs().amax(1, keepdim=True) / 448).to(torch.bfloat16)
     return {name: (weight.float() / scales.float()).to(torch.float8_e4m3fn), f"{name}_scale": scales}
