@@ -42,6 +42,7 @@ class ExpertScratch:
         return view
 
     def close(self) -> None:
+        self._expander.close()
         self._views.clear()
         self._held.clear()
 

@@ -121,7 +121,9 @@ class ExpertStreamer:
             file.handle.close()
         self._files.clear()
         self._views.clear()
-        self._scratch = None
+        if self._scratch is not None:
+            self._scratch.close()
+            self._scratch = None
 
     def _serve_with(self, file: _File) -> ServeExperts:
         return lambda indices: self._serve(file, indices)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -122,11 +123,13 @@ def _save(folder: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
 
 
-def make_fp8(folder: Path, family: str = "deepseek_v3") -> Path:
-    settings = {
-        "quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3", "weight_block_size": [8, 8],
-    }  # fmt: skip
-    return quantise(make_checkpoint(family, folder), pack_fp8, settings)
+FP8_SETTINGS: Mapping[str, Any] = {
+    "quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3", "weight_block_size": [8, 8],
+}  # fmt: skip
+
+
+def make_fp8(folder: Path) -> Path:
+    return quantise(make_checkpoint("deepseek_v3", folder), pack_fp8, FP8_SETTINGS)
 
 
 def make_mxfp4(folder: Path) -> Path:
@@ -165,4 +168,7 @@ def load_expanded(checkpoint: Path) -> PreTrainedModel:
     """The checkpoint as plain transformers loads it on a processor: expanded, experts run by ``eager``."""
     method = json.loads((checkpoint / "config.json").read_text())["quantization_config"]["quant_method"]
     configs = {"fp8": FineGrainedFP8Config, "mxfp4": Mxfp4Config, "compressed-tensors": CompressedTensorsConfig}
-    return load_plain(checkpoint, quantization_config=configs[method](dequantize=True))
+    with warnings.catch_warnings():
+        # That the checkpoint's own settings are used but for this one: as it should be.
+        warnings.filterwarnings("ignore", message="You passed `quantization_config`")
+        return load_plain(checkpoint, quantization_config=configs[method](dequantize=True))
