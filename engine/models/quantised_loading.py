@@ -8,7 +8,7 @@ is cut off (DeepSeek-V3 has them), and the compressed-tensors one needs that pac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from transformers import FineGrainedFP8Config, PreTrainedModel
@@ -124,12 +124,14 @@ class _CompressedTensorsConfig(QuantizationConfigMixin):
 
 
 class _CompressedTensorsQuantizer(HfQuantizer):
-    # The names of transformers' own quantizer.
-    serialized_names: ClassVar[dict[str, list[str]]] = {
-        "weight": [
-            "weight", "weight_scale", "weight_zero_point", "weight_global_scale", "weight_packed", "weight_shape",
-        ]
-    }  # fmt: skip
+    def __init__(self, quantization_config: QuantizationConfigMixin) -> None:
+        super().__init__(quantization_config)
+        # The names of transformers' own quantizer.
+        self.serialized_names = {
+            "weight": [
+                "weight", "weight_scale", "weight_zero_point", "weight_global_scale", "weight_packed", "weight_shape",
+            ]
+        }  # fmt: skip
 
     def get_load_operations(self) -> dict[str, type[ConversionOps]]:
         return {"dequantize": CompressedTensorsExpand}

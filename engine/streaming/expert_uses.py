@@ -29,6 +29,7 @@ class ExpertUses:
 
     def __init__(self, folder: Path, entries: Sequence[ExpertsEntry]) -> None:
         self._path = folder / USES_NAME
+        self._counts = [entry.count for entry in entries]
         self._shape = [[entry.module, entry.count] for entry in entries]
 
     def read(self) -> dict[ExpertKey, float]:
@@ -42,11 +43,10 @@ class ExpertUses:
             if not isinstance(error, FileNotFoundError):
                 log.warning("%s is not used: %r", self._path, error)
             return {}
-        counts = [count for _, count in self._shape]
         return {
             (m, e): uses
             for (m, e), uses in found.items()
-            if m < len(counts) and 0 <= e < counts[m] and LEAST_USES <= uses < math.inf
+            if m < len(self._counts) and 0 <= e < self._counts[m] and LEAST_USES <= uses < math.inf
         }
 
     def write(self, uses: Mapping[ExpertKey, float]) -> None:

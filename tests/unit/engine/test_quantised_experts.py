@@ -96,7 +96,13 @@ def test_records_are_packed_and_all_else_is_what_plain_transformers_loads(made: 
                 parts = {
                     part: stored[f"{entry.module}.{name}"][expert] for part, name in entry.parts_of(tensor).items()
                 }
-                out = expanded(tensor.encoding, parts["values"], parts["scales"], tensor.shape[:2], torch.bfloat16)
+                out = expanded(
+                    tensor.encoding,
+                    parts["values"],
+                    parts["scales"],
+                    (tensor.shape[0], tensor.shape[1]),
+                    torch.bfloat16,
+                )
                 assert torch.equal(out, whole[expert])
 
 
