@@ -18,7 +18,7 @@ from transformers.integrations.finegrained_fp8 import Fp8Dequantize
 from transformers.integrations.mxfp4 import Mxfp4Dequantize
 
 from engine.models.quantised_loading import EXPANDING, CompressedTensorsExpand, compressed_encoding
-from engine.weights.packed import SCALES, VALUES, is_known
+from engine.weights.packed import MXFP4, SCALED, SCALES, VALUES, is_known
 
 Shape = tuple[int, ...]
 
@@ -50,7 +50,10 @@ class PackedPart:
 
 @dataclass(frozen=True, slots=True)
 class PackedParameter:
-    """A stacked parameter as it is packed. ``is_transposed``: the parameter is [experts, columns, rows]."""
+    """A stacked parameter [experts, rows, columns] as a split can hold it packed.
+
+    ``is_transposed``: the checkpoint has every expert's matrix transposed, and its numbers packed along the other way.
+    """
 
     encoding: str
     is_transposed: bool
@@ -166,16 +169,21 @@ def _join(operation: object, pairs: Sequence[_Pair], target: Shape, dtype: torch
     width, grid_width = widths.pop()
     if not is_known(encoding, values_dtype, scales_dtype, width, columns) or columns % grid_width:
         return None
-    values = PackedPart(VALUES, _in_turn([p.values for p in pairs]), (target[0], rows, width), values_dtype)
-    scales = PackedPart(SCALES, _in_turn([p.scales for p in pairs]), (target[0], blocks, grid_width), scales_dtype)
+    packed, grid = (rows, width), (blocks, grid_width)
+    if is_transposed:
+        if encoding != MXFP4 or rows % 2:
+            return None
+        packed, grid = (columns, rows // 2), (grid_width, blocks)
+    values = PackedPart(VALUES, _in_turn([p.values for p in pairs]), (target[0], *packed), values_dtype)
+    scales = PackedPart(SCALES, _in_turn([p.scales for p in pairs]), (target[0], *grid), scales_dtype)
     return PackedParameter(encoding, is_transposed, (values, scales))
 
 
 def _encoding(operation: object, values: torch.dtype) -> str:
     if isinstance(operation, Mxfp4Dequantize):
-        return "mxfp4"
+        return MXFP4
     if isinstance(operation, Fp8Dequantize):
-        return "mxfp4" if values is torch.int8 else "scaled"
+        return MXFP4 if values is torch.int8 else SCALED
     return compressed_encoding(values)
 
 

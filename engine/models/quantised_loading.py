@@ -8,7 +8,7 @@ is cut off (DeepSeek-V3 has them), and the compressed-tensors one needs that pac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from transformers import FineGrainedFP8Config, PreTrainedModel
@@ -21,9 +21,9 @@ from transformers.quantizers.quantizer_finegrained_fp8 import FineGrainedFP8HfQu
 from transformers.quantizers.quantizer_mxfp4 import Mxfp4HfQuantizer
 from transformers.utils.quantization_config import Mxfp4Config, QuantizationConfigMixin, QuantizationMethod
 
-from engine.weights.packed import expanded
+from engine.weights.packed import INT, MXFP4, SCALED, expanded
 
-FP8, MXFP4, COMPRESSED_TENSORS = "fp8", "mxfp4", "compressed-tensors"
+MXFP4_METHOD, COMPRESSED_TENSORS_METHOD = "mxfp4", "compressed-tensors"
 
 
 def quantised_conversion(
@@ -35,9 +35,9 @@ def quantised_conversion(
 
 
 def _quantizer(method: str, settings: Mapping[str, Any]) -> HfQuantizer:
-    if method == MXFP4:
+    if method == MXFP4_METHOD:
         return Mxfp4HfQuantizer(Mxfp4Config(dequantize=True), pre_quantized=True)
-    if method == COMPRESSED_TENSORS:
+    if method == COMPRESSED_TENSORS_METHOD:
         return _CompressedTensorsQuantizer(_CompressedTensorsConfig(QuantizationMethod.COMPRESSED_TENSORS))
     given: dict[str, Any] = {**settings, "dequantize": True}
     return _Fp8Quantizer(FineGrainedFP8Config(**given), pre_quantized=True)
@@ -110,13 +110,13 @@ def _expand_one(values: torch.Tensor, scales: torch.Tensor | None, wanted: torch
     encoding = compressed_encoding(values.dtype)
     if values.ndim != 2:
         raise ValueError(f"{list(values.shape)} numbers with scales are no matrix")
-    columns = wanted.shape[-1] if encoding == "int" else values.shape[1] * (2 if encoding == "mxfp4" else 1)
+    columns = wanted.shape[-1] if encoding == INT else values.shape[1] * (2 if encoding == MXFP4 else 1)
     return expanded(encoding, values, scales, (values.shape[0], columns), wanted.dtype)
 
 
 def compressed_encoding(dtype: torch.dtype) -> str:
     """The encoding of compressed-tensors' values, told by their dtype."""
-    return {torch.int32: "int", torch.uint8: "mxfp4"}.get(dtype, "scaled")
+    return {torch.int32: INT, torch.uint8: MXFP4}.get(dtype, SCALED)
 
 
 class _CompressedTensorsConfig(QuantizationConfigMixin):
@@ -124,12 +124,14 @@ class _CompressedTensorsConfig(QuantizationConfigMixin):
 
 
 class _CompressedTensorsQuantizer(HfQuantizer):
-    # The names of transformers' own quantizer.
-    serialized_names: ClassVar[dict[str, list[str]]] = {
-        "weight": [
-            "weight", "weight_scale", "weight_zero_point", "weight_global_scale", "weight_packed", "weight_shape",
-        ]
-    }  # fmt: skip
+    def __init__(self, quantization_config: QuantizationConfigMixin) -> None:
+        super().__init__(quantization_config)
+        # The names of transformers' own quantizer.
+        self.serialized_names = {
+            "weight": [
+                "weight", "weight_scale", "weight_zero_point", "weight_global_scale", "weight_packed", "weight_shape",
+            ]
+        }  # fmt: skip
 
     def get_load_operations(self) -> dict[str, type[ConversionOps]]:
         return {"dequantize": CompressedTensorsExpand}

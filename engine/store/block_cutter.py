@@ -12,9 +12,11 @@ from engine.events import JobProgress
 from engine.models.transformers_internals import CheckpointConversion, ConversionGroup
 from engine.store.block_writer import MAX_PENDING_BYTES, BlockWriter
 from engine.store.job_meter import JobMeter
+from engine.store.manifest import TensorEntry
 from engine.store.split_plan import BlockPlan, RecordPlan
-from engine.store.tensor_source import Piece, TensorSource, bytes_of
+from engine.store.tensor_source import Piece, TensorSource, bytes_of, tensor_from
 from engine.weights.dtypes import TORCH_DTYPES
+from engine.weights.packed import SCALES, transposed
 
 
 def cut_block(
@@ -70,17 +72,18 @@ def _file_pieces(
 def _record_pieces(
     block: BlockPlan, records: RecordPlan, conversion: CheckpointConversion, tensors: TensorSource, writer: BlockWriter
 ) -> Iterator[Piece]:
-    """Expert after expert, each with its part of every packed tensor.
+    """Expert after expert, each with its part of every stacked tensor.
 
-    A packed tensor holds its experts one after the other, so each is read front to back beside the others. What
+    A stacked tensor holds its experts one after the other, so each is read front to back beside the others. What
     has to be converted is converted whole and kept until the last expert is written.
     """
+    entries = dict(zip(records.names, records.tensors, strict=True))
     streams: dict[str, _ByteStream] = {}
     for group in block.groups:
         if group.copies:
             name = group.targets[0]
-            dtype = TORCH_DTYPES[records.tensors[records.names.index(name)].dtype]
-            streams[name] = _ByteStream(_copied(group, tensors, dtype))
+            stream = _ByteStream(_copied(group, tensors, TORCH_DTYPES[entries[name].dtype]))
+            streams[name] = _ByteStream(_transposed(stream, entries[name])) if name in records.transposed else stream
             continue
         writer.wait_until_pending(_room_beside(group, tensors))
         for name, tensor in conversion.convert(group, tensors.load).items():
@@ -95,6 +98,16 @@ def _record_pieces(
 def _copied(group: ConversionGroup, tensors: TensorSource, dtype: torch.dtype) -> Iterator[Piece]:
     for key in group.copies:
         yield from tensors.stream(key, dtype)
+
+
+def _transposed(stream: _ByteStream, entry: TensorEntry) -> Iterator[Piece]:
+    """The packed matrices of one expert after the other as ``entry`` wants them; in the stream they are transposed."""
+    rows, width = entry.shape
+    is_scales = entry.name.endswith(f".{SCALES}")
+    shape = (width, rows) if is_scales else (2 * width, rows // 2)
+    while True:
+        matrix = tensor_from(stream.take_whole(entry.nbytes), TORCH_DTYPES[entry.dtype], shape)
+        yield Piece(bytes_of(matrix.T.contiguous() if is_scales else transposed(matrix)))
 
 
 class _ByteStream:
@@ -122,6 +135,15 @@ class _ByteStream:
                 # Its memory is one of a few buffers, and the other tensors of the record need them meanwhile.
                 self._rest = memoryview(bytes(piece.data))
                 piece.release()
+
+    def take_whole(self, nbytes: int) -> memoryview:
+        """The same in memory of its own."""
+        whole = bytearray()
+        for piece in self.take(nbytes):
+            whole += piece.data
+            if piece.release is not None:
+                piece.release()
+        return memoryview(whole)
 
 
 def _room_beside(group: ConversionGroup, tensors: TensorSource) -> int:

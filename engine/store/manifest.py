@@ -68,11 +68,10 @@ class PackedTensor(TensorEntry):
     """An expert's parameter that its record holds packed: dtype, shape and place are those it has once it is expanded.
 
     ``offset`` is into the memory experts are expanded in. The record has its packed parts as NAME.values, NAME.scales.
-    ``encoding`` is one of ``engine.weights.packed``; with ``is_transposed`` it gives the parameter transposed.
+    ``encoding`` is one of ``engine.weights.packed``.
     """
 
     encoding: str
-    is_transposed: bool
 
 
 @dataclass(frozen=True, slots=True)

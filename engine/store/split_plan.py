@@ -28,6 +28,7 @@ from engine.store.manifest import (
     PackedTensor,
     TensorEntry,
 )
+from engine.store.quantisation import find_quantisation, unsupported_quantisation
 from engine.store.source import Source
 from engine.store.tensor_source import TensorSource
 from engine.weights.dtypes import DTYPE_NAMES
@@ -36,6 +37,9 @@ log = logging.getLogger(__name__)
 
 BLOCKS_FOLDER, EXPERTS_FOLDER, TABLES_FOLDER, DRAFTS_FOLDER = WEIGHT_FOLDERS
 
+_SCALE_ENDINGS = (
+    "_scale_inv", "_scale", "_scales", "_scale_2", "_zero_point", "_global_scale", "_g_idx", ".qscale_weight",
+)  # fmt: skip
 _ROUTED_NAMES = (
     "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "top_k_experts", "moe_topk", "moe_top_k",
     "moe_k",
@@ -48,7 +52,8 @@ _ROUTED_UNKNOWN = 8
 class RecordPlan:
     """The records of a file of experts, as ``ExpertsEntry`` has them.
 
-    ``names`` are the tensors of all experts, stacked, that ``tensors`` are each expert's part of.
+    ``names`` are the tensors of all experts, stacked, that ``tensors`` are each expert's part of. ``transposed`` are
+    packed ones of which the checkpoint has every expert's matrix transposed.
     """
 
     count: int
@@ -57,6 +62,7 @@ class RecordPlan:
     tensors: tuple[TensorEntry, ...]
     names: tuple[str, ...]
     packed: tuple[PackedTensor, ...]
+    transposed: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,8 @@ def plan_blocks(
     Buffers of a block that no checkpoint carries are left out: the model computes them.
     """
     _require_complete(source, converted)
+    if find_quantisation(source.config) is not None:
+        _require_expanded(converted, tensors)
     group_of = {target: group for group in converted.groups for target in group.targets}
     other_names: dict[str, list[str]] = {}
     for alias, stored in structure.aliases.items():
@@ -240,6 +248,12 @@ def _plan_experts(
             tensors=record.tensors,
             names=names,
             packed=_plan_expanding(spec, converted),
+            transposed=frozenset(
+                part.name_of(name)
+                for name in spec.tensors
+                if name in converted.packed and converted.packed[name].is_transposed
+                for part in converted.packed[name].parts
+            ),
         ),
     )
 
@@ -259,9 +273,7 @@ def _plan_expanding(spec: BlockSpec, converted: ConversionPlan) -> tuple[PackedT
         for name, shape in zip(packed, shapes, strict=True)
     ]
     return tuple(
-        PackedTensor(
-            tensor.name, tensor.dtype, tensor.shape, tensor.offset, tensor.nbytes, how.encoding, how.is_transposed
-        )
+        PackedTensor(tensor.name, tensor.dtype, tensor.shape, tensor.offset, tensor.nbytes, how.encoding)
         for tensor, how in zip(lay_out(planned).tensors, packed.values(), strict=True)
     )
 
@@ -294,6 +306,20 @@ def _require_complete(source: Source, converted: ConversionPlan) -> None:
         )
     if converted.unused:
         log.info("%s: not part of the model: %s", source.record.path, ", ".join(converted.unused))
+
+
+def _require_expanded(converted: ConversionPlan, tensors: TensorSource) -> None:
+    """Raises ``UnsupportedModel`` where packed numbers would be taken for weights: their scales are nowhere applied."""
+    used = {key for group in converted.groups for key in group.sources}
+    for key in converted.unused:
+        for ending in _SCALE_ENDINGS:
+            weight = key.removesuffix(ending)
+            if weight != key and not used.isdisjoint((weight, f"{weight}_packed", f"{weight}.weight")):
+                raise unsupported_quantisation(f"{key} is not applied")
+    for group in converted.groups:
+        is_number = converted.tensors[group.targets[0]].dtype.itemsize > 1
+        if group.copies and is_number and any(tensors.shapes[key].dtype.itemsize == 1 for key in group.copies):
+            raise unsupported_quantisation(f"{group.copies[0]} has no scales")
 
 
 def _count(number: int, noun: str) -> str:

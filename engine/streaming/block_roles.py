@@ -8,7 +8,7 @@ from engine.store.manifest import BlockEntry, ExpertsEntry, Manifest, TensorEntr
 from engine.streaming.residency import BlockSize, ExpertSizes, Role
 from engine.weights.direct_io import round_up
 
-WORKSPACE_BYTES = 4 << 20
+WORKSPACE_BYTES = 16 << 20
 """For the piece of an expert that is being expanded: what ``engine.weights.packed`` works well with."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 ExpertKey = tuple[int, int]
 """Number of the experts module, number of the expert in it."""
@@ -49,6 +49,14 @@ class ExpertCache:
         self._values[key] = value
         if key in self._slots:
             self._push(key)
+
+    def uses(self) -> dict[ExpertKey, float]:
+        """The value of every expert that was ever used: how often, in uses of now."""
+        return {key: 2.0 ** (value - self._now / self._half_life) for key, value in self._values.items()}
+
+    def restore(self, uses: Mapping[ExpertKey, float]) -> None:
+        """Starts with the values an earlier cache ended with. Call before any other use."""
+        self._values = {key: self._now / self._half_life + math.log2(value) for key, value in uses.items()}
 
     def claim(self, key: ExpertKey, *, pinned: Collection[ExpertKey]) -> int | None:
         """A slot for an expert that has none: a free one, or that of the least valuable expert not ``pinned``.

@@ -37,11 +37,12 @@ class ExpertScratch:
         if self._held.get(packed) != holder:
             # Whatever was there is gone as soon as this begins: parameters of different modules share the memory.
             self._held = {other: by for other, by in self._held.items() if not _overlap(other, packed)}
-            self._expander.expand(packed.encoding, parts, view.T if packed.is_transposed else view)
+            self._expander.expand(packed.encoding, parts, view)
             self._held[packed] = holder
         return view
 
     def close(self) -> None:
+        self._expander.close()
         self._views.clear()
         self._held.clear()
 

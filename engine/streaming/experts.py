@@ -27,6 +27,7 @@ from engine.store.manifest import ExpertsEntry, PackedTensor, TensorEntry
 from engine.streaming.bindings import tensor_view
 from engine.streaming.expert_cache import ExpertCache, ExpertKey
 from engine.streaming.expert_scratch import ExpertScratch
+from engine.streaming.expert_uses import ExpertUses
 from engine.streaming.pipeline import WAIT_STEP_S
 from engine.streaming.residency import ExpertSlots
 from engine.weights.direct_io import ReadHandle
@@ -74,6 +75,8 @@ class ExpertStreamer:
         # Not the blocks' reader: what is read ahead there would stand in the queue before what is wanted now.
         self._reader = Reader(reader_threads)
         self._cache = ExpertCache(slots.count)
+        self._uses = ExpertUses(folder, entries)
+        self._cache.restore(self._uses.read())
         self._slots = _UnifiedSlots(backend, slots) if backend.is_unified else _StagedSlots(backend, slots)
         self._views: dict[tuple[int, int], dict[str, torch.Tensor]] = {}
         self._files: list[_File] = []
@@ -111,17 +114,21 @@ class ExpertStreamer:
         return self._scratch.expanded(packed, parts, (file.number, expert))
 
     def close(self) -> None:
-        """Detaches from the model and ends the readers."""
+        """Detaches from the model, ends the readers, keeps the counts for the next run."""
         for file in self._files:
             assert file.entry.module is not None
             release_experts(self._model, file.entry.module, file.entry.parameters)
         self._reader.close()
+        if self.counts.hits or self.counts.misses:
+            self._uses.write(self._cache.uses())
         self._slots.close()
         for file in self._files:
             file.handle.close()
         self._files.clear()
         self._views.clear()
-        self._scratch = None
+        if self._scratch is not None:
+            self._scratch.close()
+            self._scratch = None
 
     def _serve_with(self, file: _File) -> ServeExperts:
         return lambda indices: self._serve(file, indices)

@@ -20,16 +20,18 @@ in the processor's cache.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import torch
 
 VALUES, SCALES = "values", "scales"
 SCALED, INT, MXFP4 = "scaled", "int", "mxfp4"
 
-WORKSPACE_BYTES = 4 << 20
-_BYTES_PER_NUMBER = 16
-"""Of workspace: a number in float32, the integers it is made from, its scale, and the result on its way to a column."""
+_THREAD_BYTES = 2 << 20
+"""Of workspace for each thread of a processor: what its own cache holds."""
+_BYTES_PER_NUMBER = 12
+"""Of workspace: a number in float32, the integers it is made from, and its scale."""
 
 _SCALE_DTYPES = (
     torch.float32, torch.bfloat16, torch.float16, torch.float8_e8m0fnu, torch.uint8,
@@ -58,85 +60,154 @@ def expanded(
         raise ValueError(f"{list(values.shape)} {values.dtype} with {list(scales.shape)} scales is not served")
     out = torch.empty(shape, dtype=dtype, device=values.device)
     if not values.is_meta:
-        nbytes = max(WORKSPACE_BYTES, 2 * shape[1] * _BYTES_PER_NUMBER)
-        workspace = torch.empty(nbytes, dtype=torch.uint8, device=values.device)
-        Expander(workspace).expand(encoding, {VALUES: values, SCALES: scales}, out)
+        nbytes = max(_THREAD_BYTES, 2 * shape[1] * _BYTES_PER_NUMBER)
+        job = _Job(encoding, values, scales, out)
+        job.run(job.pieces(nbytes), torch.empty(nbytes, dtype=torch.uint8, device=values.device))
     return out
 
 
 class Expander:
-    """Expands packed matrices through ``workspace`` (uint8, 1-D, on the device they are on)."""
+    """Expands packed matrices through ``workspace`` (uint8, 1-D, on the device they are on).
+
+    On a processor each thread takes pieces of its own: the threads meet once for a matrix, not once for each of the
+    few hundred operations on pieces (a barrier whose thread has lost its core costs a scheduler slice).
+    """
+
+    def __init__(self, workspace: torch.Tensor) -> None:
+        is_cpu = workspace.device.type == "cpu"
+        size = min(len(workspace), _THREAD_BYTES) if is_cpu else len(workspace)
+        self._is_cpu = is_cpu
+        self._workspaces = [workspace[start : start + size] for start in range(0, len(workspace) - size + 1, size)]
+        self._threads = ThreadPoolExecutor(len(self._workspaces), thread_name_prefix="strata-expand")
+
+    def expand(self, encoding: str, parts: Mapping[str, torch.Tensor], out: torch.Tensor) -> None:
+        """Fills ``out`` [rows, columns], contiguous, from its packed parts."""
+        job = _Job(encoding, parts[VALUES].flatten(1), parts[SCALES], out)
+        pieces = job.pieces(len(self._workspaces[0]))
+        if not self._is_cpu:
+            job.run(pieces, self._workspaces[0])
+            return
+        threads = torch.get_num_threads()
+        count = min(threads, len(self._workspaces), len(pieces))
+        others = [
+            self._threads.submit(_run_alone, job, pieces[share::count], self._workspaces[share])
+            for share in range(1, count)
+        ]
+        try:
+            _run_alone(job, pieces[::count], self._workspaces[0])
+        finally:
+            wait(others)
+            torch.set_num_threads(threads)
+        for other in others:
+            other.result()
+
+    def close(self) -> None:
+        self._threads.shutdown()
+
+
+def _run_alone(job: _Job, pieces: Sequence[tuple[int, int]], workspace: torch.Tensor) -> None:
+    """With one thread in each operation: torch counts them thread by thread."""
+    torch.set_num_threads(1)
+    job.run(pieces, workspace)
+
+
+class _Job:
+    """One matrix to expand. ``values`` [rows, …], ``scales`` [blocks, blocks], ``out`` [rows, columns]."""
+
+    def __init__(self, encoding: str, values: torch.Tensor, scales: torch.Tensor, out: torch.Tensor) -> None:
+        self._encoding = encoding
+        self._values = values
+        self._scales = scales
+        self._out = out
+        self._block_rows = out.shape[0] // scales.shape[0]
+
+    def pieces(self, workspace_nbytes: int) -> list[tuple[int, int]]:
+        """Ranges of rows that fit a workspace: whole blocks of rows, or parts of one."""
+        rows, columns = self._out.shape
+        most = max(1, workspace_nbytes // _BYTES_PER_NUMBER // columns)
+        if step := most // self._block_rows * self._block_rows:
+            return [(start, min(start + step, rows)) for start in range(0, rows, step)]
+        return [
+            (start, min(start + most, block + self._block_rows))
+            for block in range(0, rows, self._block_rows)
+            for start in range(block, block + self._block_rows, most)
+        ]
+
+    def run(self, pieces: Sequence[tuple[int, int]], workspace: torch.Tensor) -> None:
+        """Expands these rows. Jobs with other rows and workspaces may run at the same time."""
+        columns = self._out.shape[1]
+        for start, stop in pieces:
+            room = _Room(workspace)
+            numbers = room.take(torch.float32, stop - start, columns)
+            scales = self._scales[start // self._block_rows : -(-stop // self._block_rows)]
+            grid = room.take(torch.float32, *scales.shape)
+            _read_scales(scales, grid)
+            grid.mul_(_decode(self._encoding, self._values[start:stop], numbers, room))
+            blocks = numbers.view(grid.shape[0], -1, grid.shape[1], columns // grid.shape[1])
+            blocks.mul_(grid[:, None, :, None])
+            self._out[start:stop].copy_(numbers)
+
+
+class _Room:
+    """A workspace that is handed out piece by piece."""
 
     def __init__(self, workspace: torch.Tensor) -> None:
         self._workspace = workspace
         self._taken = 0
 
-    def expand(self, encoding: str, parts: Mapping[str, torch.Tensor], out: torch.Tensor) -> None:
-        """Fills ``out`` [rows, columns], of any strides, from its packed parts."""
-        values, scales = parts[VALUES], parts[SCALES]
-        values = values.reshape(values.shape[0], -1)
-        rows, columns = out.shape
-        block_rows, block_columns = rows // scales.shape[0], columns // scales.shape[1]
-        most_rows = len(self._workspace) // _BYTES_PER_NUMBER // columns
-        for start, stop in _pieces(rows, block_rows, max(1, most_rows)):
-            self._taken = 0
-            numbers = self._take(torch.float32, stop - start, columns)
-            grid = self._take(torch.float32, -(-stop // block_rows) - start // block_rows, scales.shape[1])
-            _read_scales(scales[start // block_rows : -(-stop // block_rows)], grid)
-            grid.mul_(self._decode(encoding, values[start:stop], numbers))
-            blocks = numbers.view(grid.shape[0], -1, grid.shape[1], block_columns)
-            blocks.mul_(grid[:, None, :, None])
-            self._put(numbers, out[start:stop])
-
-    def _decode(self, encoding: str, values: torch.Tensor, numbers: torch.Tensor) -> float:
-        """Writes the values into ``numbers`` (float32), but for the power of two that it returns."""
-        if encoding == MXFP4:
-            return self._decode_mxfp4(values, numbers)
-        if values.dtype is torch.float8_e4m3fn:
-            return self._decode_e4m3(values, numbers)
-        if encoding == INT and 8 * values.shape[1] == numbers.shape[1]:
-            words = self._take(torch.int32, numbers.shape[0], numbers.shape[1] // 2)
-            # The two halves of a byte, each into half a word.
-            words.copy_(values.view(torch.uint8)).mul_(1 << 12 | 1).bitwise_and_(0x000F000F)
-            numbers.copy_(words.view(torch.int16).sub_(8))
-        elif encoding == INT:
-            numbers.copy_(values.view(torch.uint8)).sub_(128)
-        else:
-            numbers.copy_(values)
-        return 1.0
-
-    def _decode_e4m3(self, values: torch.Tensor, numbers: torch.Tensor) -> float:
-        """Its bits, put into those of a float16 (sign; exponent of 4 into one of 5 bits), are 2**-8 of its value.
-
-        torch 2.13's own cast takes 8 times as long on a processor.
-        """
-        halves = self._take(torch.int16, *numbers.shape)
-        halves.copy_(values.view(torch.int8)).mul_(1 << 7).bitwise_and_(~0x4000)
-        numbers.copy_(halves.view(torch.float16))
-        return 2.0**8
-
-    def _decode_mxfp4(self, values: torch.Tensor, numbers: torch.Tensor) -> float:
-        """The halves of a byte, each into a float16 (sign; exponent of 2 into one of 5 bits): 2**-14 of the value."""
-        words = self._take(torch.int32, *values.shape)
-        rest = self._take(torch.int32, *values.shape)
-        words.copy_(values.view(torch.uint8))
-        torch.mul(words, 1 << 9 | 1 << 21, out=rest).bitwise_and_(0x0E000E00)
-        words.mul_(1 << 12 | 1 << 24).bitwise_and_(-0x7FFF8000).bitwise_or_(rest)
-        numbers.copy_(words.view(torch.float16))
-        return 2.0**14
-
-    def _put(self, numbers: torch.Tensor, out: torch.Tensor) -> None:
-        if out.is_contiguous():
-            out.copy_(numbers)
-        else:
-            # Cast first: columns are written twice as fast from where they are of one dtype.
-            out.copy_(self._take(out.dtype, *numbers.shape).copy_(numbers))
-
-    def _take(self, dtype: torch.dtype, *shape: int) -> torch.Tensor:
-        """Some more of the workspace."""
+    def take(self, dtype: torch.dtype, *shape: int) -> torch.Tensor:
         nbytes = math.prod(shape) * dtype.itemsize
         start, self._taken = self._taken, self._taken + nbytes + -nbytes % 64
         return self._workspace[start : start + nbytes].view(dtype).view(shape)
+
+
+def _decode(encoding: str, values: torch.Tensor, numbers: torch.Tensor, room: _Room) -> float:
+    """Writes the values into ``numbers`` (float32), but for the power of two that it returns."""
+    if encoding == MXFP4:
+        return _decode_mxfp4(values, numbers, room)
+    if values.dtype is torch.float8_e4m3fn:
+        return _decode_e4m3(values, numbers, room)
+    if encoding == INT and 8 * values.shape[1] == numbers.shape[1]:
+        words = room.take(torch.int32, numbers.shape[0], numbers.shape[1] // 2)
+        # The two halves of a byte, each into half a word.
+        words.copy_(values.view(torch.uint8)).mul_(1 << 12 | 1).bitwise_and_(0x000F000F)
+        numbers.copy_(words.view(torch.int16).sub_(8))
+    elif encoding == INT:
+        numbers.copy_(values.view(torch.uint8)).sub_(128)
+    else:
+        numbers.copy_(values)
+    return 1.0
+
+
+def _decode_e4m3(values: torch.Tensor, numbers: torch.Tensor, room: _Room) -> float:
+    """Its bits, put into those of a float16 (sign; exponent of 4 into one of 5 bits), are 2**-8 of its value.
+
+    torch 2.13's own cast takes 8 times as long on a processor.
+    """
+    halves = room.take(torch.int16, *numbers.shape)
+    halves.copy_(values.view(torch.int8)).mul_(1 << 7).bitwise_and_(~0x4000)
+    numbers.copy_(halves.view(torch.float16))
+    return 2.0**8
+
+
+def _decode_mxfp4(values: torch.Tensor, numbers: torch.Tensor, room: _Room) -> float:
+    """The halves of a byte, each into a float16 (sign; exponent of 2 into one of 5 bits): 2**-14 of the value."""
+    words = room.take(torch.int32, *values.shape)
+    rest = room.take(torch.int32, *values.shape)
+    words.copy_(values.view(torch.uint8))
+    torch.mul(words, 1 << 9 | 1 << 21, out=rest).bitwise_and_(0x0E000E00)
+    words.mul_(1 << 12 | 1 << 24).bitwise_and_(-0x7FFF8000).bitwise_or_(rest)
+    numbers.copy_(words.view(torch.float16))
+    return 2.0**14
+
+
+def transposed(values: torch.Tensor) -> torch.Tensor:
+    """MXFP4 values [rows, columns / 2] of a matrix as those of its transpose: [columns, rows / 2]."""
+    turned = values.view(torch.uint8).T.contiguous()
+    found = torch.empty(2 * turned.shape[0], turned.shape[1] // 2, dtype=torch.uint8)
+    for row, halves in enumerate((turned & 0x0F, turned >> 4)):
+        torch.bitwise_or(halves[:, ::2], halves[:, 1::2] << 4, out=found[row::2])
+    return found.view(values.dtype)
 
 
 def _read_scales(scales: torch.Tensor, grid: torch.Tensor) -> None:
@@ -144,14 +215,3 @@ def _read_scales(scales: torch.Tensor, grid: torch.Tensor) -> None:
     grid.copy_(scales)
     if scales.dtype is torch.uint8:
         grid.sub_(127).exp2_()
-
-
-def _pieces(rows: int, block_rows: int, most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of at most about ``most`` rows: whole blocks of rows, or parts of one."""
-    if step := most // block_rows * block_rows:
-        for start in range(0, rows, step):
-            yield start, min(start + step, rows)
-        return
-    for block in range(0, rows, block_rows):
-        for start in range(block, block + block_rows, most):
-            yield start, min(start + most, block + block_rows)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,13 @@ E2M1 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
 Pack = Callable[[str, torch.Tensor], dict[str, torch.Tensor] | None]
 """(name, weight) → the tensors that stand for it, or None where it stays as it is."""
 
-_DENSE = re.compile(r"\.(self_attn|mlp|shared_experts|\d+)\.\w+_proj\w*\.weight$")
-_EXPERT = re.compile(r"\.experts\.\d+\.\w+_proj\.weight$")
+_EXPERT = re.compile(r"\.experts\.\d+\.(w[123]|\w+_proj)\.weight$")
+_LINEAR = re.compile(r"\.(self_attn|mlp|shared_experts|experts\.\d+)\.(w[123]|\w+_proj\w*)\.weight$")
 
 
 def pack_fp8(name: str, weight: torch.Tensor, block: int = 8) -> dict[str, torch.Tensor] | None:
     """DeepSeek-V3's way: e4m3 numbers and a float32 scale for each block. The last block may be cut off."""
-    if not _DENSE.search(name):
+    if not _LINEAR.search(name):
         return None
     rows, columns = weight.shape
     padded = torch.nn.functional.pad(weight.float(), (0, -columns % block, 0, -rows % block))
@@ -86,7 +87,7 @@ def pack_mxfp4_experts(name: str, weight: torch.Tensor) -> dict[str, torch.Tenso
 
 def pack_channels(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor] | None:
     """compressed-tensors' "float-quantized": e4m3 numbers and a scale for each row."""
-    if not _DENSE.search(name):
+    if not _LINEAR.search(name):
         return None
     scales = (weight.float().abs().amax(1, keepdim=True) / 448).to(torch.bfloat16)
     return {name: (weight.float() / scales.float()).to(torch.float8_e4m3fn), f"{name}_scale": scales}
@@ -122,11 +123,13 @@ def _save(folder: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
 
 
-def make_fp8(folder: Path, family: str = "deepseek_v3") -> Path:
-    settings = {
-        "quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3", "weight_block_size": [8, 8],
-    }  # fmt: skip
-    return quantise(make_checkpoint(family, folder), pack_fp8, settings)
+FP8_SETTINGS: Mapping[str, Any] = {
+    "quant_method": "fp8", "activation_scheme": "dynamic", "fmt": "e4m3", "weight_block_size": [8, 8],
+}  # fmt: skip
+
+
+def make_fp8(folder: Path) -> Path:
+    return quantise(make_checkpoint("deepseek_v3", folder), pack_fp8, FP8_SETTINGS)
 
 
 def make_mxfp4(folder: Path) -> Path:
@@ -165,4 +168,7 @@ def load_expanded(checkpoint: Path) -> PreTrainedModel:
     """The checkpoint as plain transformers loads it on a processor: expanded, experts run by ``eager``."""
     method = json.loads((checkpoint / "config.json").read_text())["quantization_config"]["quant_method"]
     configs = {"fp8": FineGrainedFP8Config, "mxfp4": Mxfp4Config, "compressed-tensors": CompressedTensorsConfig}
-    return load_plain(checkpoint, quantization_config=configs[method](dequantize=True))
+    with warnings.catch_warnings():
+        # That the checkpoint's own settings are used but for this one: as it should be.
+        warnings.filterwarnings("ignore", message="You passed `quantization_config`")
+        return load_plain(checkpoint, quantization_config=configs[method](dequantize=True))

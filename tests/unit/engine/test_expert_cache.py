@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from engine.streaming.expert_cache import ExpertCache, ExpertKey
 
 
@@ -115,3 +117,20 @@ def test_a_few_favourites_among_many_are_mostly_hits() -> None:
             hits += is_hit and number > 200
             uses += number > 200
     assert hits / uses > 0.6
+
+
+def test_what_was_used_often_before_stays_longer_in_the_next_run() -> None:
+    before = ExpertCache(4)
+    for _ in range(20):
+        before.begin_pass()
+        before.use((0, 1))
+    before.use((0, 2))
+    after = ExpertCache(2)
+    after.restore(before.uses())
+    assert after.uses() == pytest.approx(before.uses())
+    after.begin_pass()
+    for key in ((0, 1), (0, 2), (0, 3)):
+        after.use(key)
+        after.claim(key, pinned={key})
+    assert after.slot_of((0, 1)) is not None
+    assert after.slot_of((0, 2)) is None

@@ -27,6 +27,7 @@ from engine.models.served_experts import _eager_forward, _sums_in_its_own_dtype
 from engine.store.manifest import FILE_ALIGNMENT, MANIFEST_NAME, ExpertsEntry, read_manifest
 from engine.store.verifier import check_sizes, verify
 from engine.streaming.block_roles import block_sizes, expert_sizes
+from engine.streaming.expert_uses import USES_NAME
 from engine.streaming.loaded_model import LoadedModel
 from engine.streaming.residency import Budgets, Role
 from engine.weights.direct_io import ReadHandle
@@ -400,3 +401,44 @@ def test_a_dense_model_has_no_experts(tmp_path: Path) -> None:
     assert read_manifest(split).experts == ()
     assert not (split / "experts").exists()
     assert not any(isinstance(entry, ExpertsEntry) for entry in read_manifest(split).files)
+
+
+# From one run to the next
+
+
+def test_counts_are_kept_and_wrong_ones_are_ignored(qwen: Cut, tmp_path: Path) -> None:
+    split = tmp_path / qwen.split.name
+    shutil.copytree(qwen.split, split)
+    path = split / USES_NAME
+    path.unlink(missing_ok=True)
+    private = replace_split(qwen, split)
+    private.load(private.sizes.floor_slots).close()
+    assert not path.exists()
+
+    def uses_of_run() -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], float]]:
+        loaded = private.load(private.sizes.floor_slots)
+        experts = loaded.streamer._experts
+        assert experts is not None
+        before = experts._cache.uses()
+        private.assert_equal(loaded)
+        after = experts._cache.uses()
+        loaded.close()
+        return before, after
+
+    fresh, first = uses_of_run()
+    assert fresh == {}
+    kept, _ = uses_of_run()
+    assert kept == pytest.approx({key: value for key, value in first.items() if value >= 0.01}, abs=1e-3)
+    whole = json.loads(path.read_text())
+    for wrong in (
+        "{",
+        "[]",
+        json.dumps({**whole, "experts": []}),
+        json.dumps({**whole, "uses": [[[99, 1.0]], [["a"]]]}),
+    ):
+        path.write_text(wrong)
+        assert uses_of_run()[0] == {}
+    path.unlink()
+    path.mkdir()  # can be neither read nor replaced
+    assert uses_of_run()[0] == {}
+    list(verify(split))

@@ -22,6 +22,7 @@ from engine.store.original_files import delete_weight_file
 from engine.store.splitter import split_source
 from engine.weights.direct_io import DirectWriter
 from tests.helpers.checkpoints import COMMIT, cut, files_of, make_checkpoint, make_hub_cache
+from tests.helpers.quantised_checkpoints import make_mxfp4
 
 ROOT = Path(__file__).parents[3]
 Usage = namedtuple("Usage", "total used free")
@@ -69,6 +70,17 @@ def test_a_killed_split_with_experts_goes_on_and_ends_the_same(tmp_path: Path) -
         "mixtral", tmp_path / "model", hidden_size=256, num_hidden_layers=8, num_local_experts=16
     )
     trials = kill_splits(checkpoint, tmp_path / "work", "signal", 12)
+    assert any(trial["was_killed"] for trial in trials)
+    for trial in trials:
+        assert trial["exit_code"] == 0
+        assert trial["is_same"]
+        assert len(trial["repeated"]) <= 1  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="forks")
+def test_a_killed_split_of_packed_experts_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    trials = kill_splits(make_mxfp4(tmp_path / "model"), tmp_path / "work", "signal", 3)
     assert any(trial["was_killed"] for trial in trials)
     for trial in trials:
         assert trial["exit_code"] == 0
