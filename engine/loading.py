@@ -50,7 +50,7 @@ def load_model(folder: Path, options: LoadOptions, emit: Callable[[Event], None]
             streamed_bytes=plan.read_bytes,
             slot_bytes=plan.slot_bytes,
             predicted_s_per_token=_predict(loaded),
-            accepts_images=accepts_images(read_config(folder), manifest.side_files),
+            accepts_images=accepts_images(read_config(folder), manifest.side_files, folder),
         )
     )
     return loaded

@@ -229,7 +229,7 @@ class LocalEngine:
             folder = self._loaded.folder if self._loaded else Path()
         if self._counter is None or self._counter[0] != folder:
             self._counter = folder, _open_counter(folder)
-        return len(self._counter[1].prompt_ids(messages))
+        return self._counter[1].count_tokens(messages)
 
     def new_conversation(self) -> None:
         """Forgets the cache of the last one; the model stays loaded."""
@@ -295,7 +295,7 @@ def _image_processor(folder: Path, tokenizer: PreTrainedTokenizerBase | None) ->
     """None for a model that reads text only."""
     from engine.generation.image_prompt import ImageProcessor
 
-    if tokenizer is None or not accepts_images(read_config(folder), read_manifest(folder).side_files):
+    if tokenizer is None or not accepts_images(read_config(folder), read_manifest(folder).side_files, folder):
         return None
     return ImageProcessor(folder, tokenizer)
 
@@ -320,7 +320,7 @@ def _describe(model: StoredModel) -> ModelInfo:
         try:
             config = read_config(model.folder)
             context = context_limit(config)
-            sees = accepts_images(config, model.manifest.side_files if model.manifest else ())
+            sees = accepts_images(config, model.manifest.side_files if model.manifest else (), model.folder)
         except (EngineError, TypeError, ValueError, AttributeError) as error:
             # One damaged config.json must not hide the other models.
             log.info("config.json of %s: %r", model.name, error)

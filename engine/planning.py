@@ -166,7 +166,7 @@ def _shape_of_cut(folder: Path) -> _Shape:
         _Room(0, 0, 0),
         is_cut=True,
         table_bytes=sum(entry.weight_nbytes for entry in manifest.tables),
-        accepts_images=accepts_images(config, manifest.side_files),
+        accepts_images=accepts_images(config, manifest.side_files, folder),
     )
 
 
@@ -183,7 +183,7 @@ def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
         table_bytes=sum(
             block.layout.size - block.layout.data_offset for block in split.blocks if block.spec.kind is BlockKind.TABLE
         ),
-        accepts_images=accepts_images(config, split.source.side_files),
+        accepts_images=accepts_images(config, split.source.side_files, split.source.root),
     )
 
 

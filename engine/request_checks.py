@@ -67,7 +67,7 @@ def outline_split(folder: Path) -> ModelOutline:
         chat_template=read_chat_template(folder),
         has_tokenizer=_has_tokenizer(folder),
         experts=expert_sizes(manifest.experts),
-        accepts_images=accepts_images(config, manifest.side_files),
+        accepts_images=accepts_images(config, manifest.side_files, folder),
     )
 
 
@@ -86,7 +86,7 @@ def outline_source(source: Source) -> ModelOutline:
         vocabulary=_source_vocabulary(source),
         chat_template=template,
         has_tokenizer=has_tokenizer,
-        accepts_images=accepts_images(source.config, source.side_files),
+        accepts_images=accepts_images(source.config, source.side_files, source.root),
     )
 
 

@@ -40,7 +40,7 @@ _BREAK = "\ufdd0"
 
 
 class ChatFormat:
-    """The chat template of one tokenizer. Stateless between calls; one thread at a time.
+    """The chat template of one tokenizer. Between calls it remembers a count and nothing else; one thread at a time.
 
     ``template_kwargs`` reach the template as they are, for example ``{"enable_thinking": False}``.
 
@@ -61,6 +61,8 @@ class ChatFormat:
         self._tokenizer = tokenizer
         self._template_kwargs = dict(template_kwargs or {})
         self._processor = processor
+        # The tokens that the images of the conversation counted last take beyond their placeholders.
+        self._counted: tuple[tuple[str, ...], int] = ((), 0)
 
     @property
     def has_template(self) -> bool:
@@ -93,9 +95,16 @@ class ChatFormat:
         """
         return self._encode_anew(self._render_conversation(messages), self._read_images(messages))
 
-    def prompt_ids(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        """The ids of ``encode_prompt``, for a conversation that has no next turn."""
-        return self.encode_prompt(messages).ids
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """How many ids ``encode_prompt`` gives. Images that were counted before are not looked at again."""
+        text, images = self._render_conversation(messages), self._read_images(messages)
+        if not images:
+            return len(self._encode(text))
+        bare = len(self._encode_expanded(text))
+        digests = _digests(images)
+        if self._counted[0] != digests:
+            self._counted = digests, len(self._encode_anew(text, images).ids) - bare
+        return bare + self._counted[1]
 
     def encode_next_prompt(self, previous: Prompt, answer_ids: Sequence[int], messages: Sequence[Message]) -> Prompt:
         """The whole conversation again, where ``answer_ids`` were generated after ``previous``.

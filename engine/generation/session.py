@@ -121,7 +121,7 @@ class Session:
         """Tokens of a conversation that ends with a question, as ``answer`` would compute them."""
         if self._format is None:
             raise _no_tokenizer()
-        return len(self._format.prompt_ids(messages))
+        return self._format.count_tokens(messages)
 
     def _format_for(self, thinking: bool | None) -> ChatFormat:
         if self._format is None:

@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import importlib.util
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
-PROCESSOR_FILES = frozenset({"preprocessor_config.json", "processor_config.json"})
+NEED_TORCHVISION = frozenset({
+    "Apertus1p5ImageProcessor", "Cohere2VisionImageProcessor", "Gemma4UnifiedImageProcessor",
+    "Inkling2ImageProcessor", "InklingImageProcessor", "Kimi_K25ImageProcessor", "Lfm2VlImageProcessor",
+    "Llama4ImageProcessor", "MiniCPMOcrImageProcessor", "MiniMaxM3VLImageProcessor", "Molmo2ImageProcessor",
+    "MuseGlimmerImageProcessor", "NemotronH_Omni_Reasoning_V3ImageProcessor", "PI0ImageProcessor",
+    "PPFormulaNetImageProcessor", "PerceptionLMImageProcessor", "PixtralProcessor", "Step3p7ImageProcessor",
+    "UnlimitedOcrImageProcessor",
+})  # fmt: skip
+"""Of transformers 5.24's processors, those without a form for Pillow. torchvision is no dependency of ours: built for
+another torch than the one that is there, it cannot even be imported."""
+
+_FILES = ("preprocessor_config.json", "processor_config.json")
+_KINDS = ("image_processor_type", "processor_class")
 
 
-def accepts_images(config: Mapping[str, Any], side_files: Iterable[str]) -> bool:
-    """Its config has a vision part, and the settings of its image processor came with it.
+def accepts_images(config: Mapping[str, Any], side_files: Collection[str], root: Path) -> bool:
+    """Its config has a vision part, and an image processor came with it that can run here.
 
-    Loading the processor may still fail; ``engine.events.Loaded`` says what came of it.
+    ``root`` is where the side files are; one that is not there yet (on the hub) is taken to be what is wanted.
     """
-    return isinstance(config.get("vision_config"), Mapping) and not PROCESSOR_FILES.isdisjoint(side_files)
+    if not isinstance(config.get("vision_config"), Mapping) or not any(name in side_files for name in _FILES):
+        return False
+    needs = any(not NEED_TORCHVISION.isdisjoint(_kinds(root / name)) for name in _FILES)
+    return not needs or importlib.util.find_spec("torchvision") is not None
+
+
+def _kinds(file: Path) -> set[str]:
+    """The classes a processor's file names."""
+    try:
+        settings: Any = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return set()
+    if not isinstance(settings, dict):
+        return set()
+    nested = settings.get("image_processor")
+    places = [settings, nested] if isinstance(nested, dict) else [settings]
+    return {str(place.get(kind, "")).removesuffix("Fast") for place in places for kind in _KINDS}

@@ -232,15 +232,9 @@ def _plan_with_staging(
         budgets.host_bytes - staging * experts.slot_nbytes,
         budgets.cache_bytes,
     )
-    used = sum(block.nbytes for block in blocks if block.role is not Role.LOOKUP)
     everything = sum(block.nbytes for block in blocks) + (experts.count - experts.floor_slots) * experts.slot_nbytes
-    if used <= rest.device_bytes < everything:
-        # An embedding that is only looked up costs a few rows a pass from anywhere; a cached expert saves more.
-        kept = {block.name for block in blocks if block.role is not Role.LOOKUP}
-        on_host, _ = _choose_host(blocks, kept, (), rest.host_bytes, is_unified)
-        plan = _plan_with(blocks, kept, on_host or set(), (), is_unified, 0)
-    else:
-        plan = _plan_blocks(blocks, rest, is_unified, lookahead)
+    plan = _plan_for_tokens(blocks, rest, is_unified) if rest.device_bytes < everything else None
+    plan = plan or _plan_blocks(blocks, rest, is_unified, lookahead)
     spare = rest.device_bytes - plan.device_bytes - plan.slot_bytes
     count = min(experts.floor_slots + spare // experts.slot_nbytes, experts.count)
     slots = ExpertSlots(
@@ -253,6 +247,22 @@ def _plan_with_staging(
         experts.scratch_nbytes,
     )
     return replace(plan, experts=slots)
+
+
+def _plan_for_tokens(blocks: Sequence[BlockSize], budgets: Budgets, is_unified: bool) -> ResidencyPlan | None:
+    """All that every token uses stays, and nothing else; None where that does not fit.
+
+    An embedding that is only looked up costs a few rows a pass from anywhere, and a tower is read once for an image:
+    a cached expert saves more than either.
+    """
+    kept = {block.name for block in blocks if block.role in (Role.ALWAYS, Role.ONCE)}
+    towers = [block for block in blocks if block.role is Role.TOWER]
+    slots = _assign_slots(towers, _slot_sizes(towers, 2, OUTLIER_RATIO)) or ()
+    used = sum(block.nbytes for block in blocks if block.name in kept) + sum(s.nbytes * s.count for s in slots)
+    if used > budgets.device_bytes:
+        return None
+    on_host, host_count = _choose_host(blocks, kept, slots, budgets.host_bytes, is_unified)
+    return None if on_host is None else _plan_with(blocks, kept, on_host, slots, is_unified, host_count)
 
 
 def _too_little_staging(budgets: Budgets, experts: ExpertSizes) -> BudgetTooSmall:

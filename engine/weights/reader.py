@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from engine.weights.direct_io import ALIGNMENT, ReadHandle, round_up
@@ -64,13 +64,22 @@ class ReadTicket:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """``nbytes`` at ``offset`` of a file, and where they go: room for the aligned length."""
+
+    offset: int
+    nbytes: int
+    destination: memoryview
+
+
+@dataclass(frozen=True, slots=True)
 class _Chunk:
+    """What one reader does at a stretch."""
+
     ticket: ReadTicket
     handle: ReadHandle
-    offset: int
-    expected: int
-    destination: memoryview
-    before: Callable[[], None] | None
+    pieces: Sequence[Piece]
+    before: Callable[[], None] | None = None
 
 
 class Reader:
@@ -107,7 +116,20 @@ class Reader:
         for start in starts:
             expected = min(self._chunk_bytes, nbytes - start)
             view = destination[start : start + round_up(expected, ALIGNMENT)]
-            self._queue.put(_Chunk(ticket, handle, offset + start, expected, view, before))
+            self._queue.put(_Chunk(ticket, handle, (Piece(offset + start, expected, view),), before))
+        return ticket
+
+    def submit_scattered(self, handle: ReadHandle, pieces: Sequence[Piece]) -> ReadTicket:
+        """Starts reading many small pieces, shared out among the readers. Offsets and memory are aligned.
+
+        One ticket for all: a queue entry and a wait for each would take longer than the reading.
+        """
+        shares = [share for first in range(len(self._threads)) if (share := pieces[first :: len(self._threads)])]
+        ticket = ReadTicket(sum(piece.nbytes for piece in pieces), _chunks_left=max(len(shares), 1))
+        if not shares:
+            ticket.chunk_done(0, None)
+        for share in shares:
+            self._queue.put(_Chunk(ticket, handle, share))
         return ticket
 
     def close(self) -> None:
@@ -119,16 +141,19 @@ class Reader:
 
     def _work(self) -> None:
         while (chunk := self._queue.get()) is not None:
-            count, error = 0, None
+            done, error = 0, None
             try:
-                if not chunk.ticket.is_abandoned:
-                    if chunk.before is not None:
-                        chunk.before()
-                    count = min(chunk.handle.read_into(chunk.offset, chunk.destination), chunk.expected)
-                    if count < chunk.expected:
-                        error = ShortRead(
-                            f"{chunk.handle.path} ended {chunk.expected - count} bytes early at {chunk.offset}"
+                if chunk.before is not None and not chunk.ticket.is_abandoned:
+                    chunk.before()
+                for piece in chunk.pieces:
+                    if chunk.ticket.is_abandoned:
+                        break
+                    count = min(chunk.handle.read_into(piece.offset, piece.destination), piece.nbytes)
+                    done += count
+                    if count < piece.nbytes:
+                        raise ShortRead(
+                            f"{chunk.handle.path} ended {piece.nbytes - count} bytes early at {piece.offset}"
                         )
             except Exception as caught:  # carried to the thread that waits for the ticket
                 error = caught
-            chunk.ticket.chunk_done(count, error)
+            chunk.ticket.chunk_done(done, error)

@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional
 
 from engine.weights.direct_io import ALIGNMENT, ReadHandle, aligned_buffer, round_up
-from engine.weights.reader import Reader, ReadTicket
+from engine.weights.reader import Piece, Reader
 
 SCRATCH_BYTES = 4 << 20
 """Aligned memory that rows are read into, a batch at a time: a long prompt asks for thousands at once."""
@@ -81,25 +81,20 @@ class DiskRowTable:
         return result
 
     def _read(self, rows: list[int], destination: memoryview) -> None:
-        reads = [self._submit(index, row) for index, row in enumerate(rows)]
-        try:
-            for index, (ticket, lead) in enumerate(reads):
-                ticket.wait()
-                start = index * self._span + lead
-                destination[index * self._row_nbytes : (index + 1) * self._row_nbytes] = self._scratch[
-                    start : start + self._row_nbytes
-                ]
-        finally:
-            # The next batch may not meet a reader that still writes for this one.
-            for ticket, _ in reads:
-                ticket.settle()
+        ticket = self._reader.submit_scattered(self._handle, [self._piece(*place) for place in enumerate(rows)])
+        ticket.wait()
+        for index, row in enumerate(rows):
+            start = index * self._span + (self._offset + row * self._row_nbytes) % ALIGNMENT
+            destination[index * self._row_nbytes : (index + 1) * self._row_nbytes] = self._scratch[
+                start : start + self._row_nbytes
+            ]
 
-    def _submit(self, index: int, row: int) -> tuple[ReadTicket, int]:
+    def _piece(self, index: int, row: int) -> Piece:
+        """The aligned range around a row, and its place in the scratch memory."""
         start = self._offset + row * self._row_nbytes
         lead = start % ALIGNMENT
-        nbytes = lead + self._row_nbytes
-        place = self._scratch[index * self._span : (index + 1) * self._span]
-        return self._reader.submit(self._handle, start - lead, nbytes, place), lead
+        place = self._scratch[index * self._span : index * self._span + round_up(lead + self._row_nbytes)]
+        return Piece(start - lead, lead + self._row_nbytes, place)
 
 
 class LookupWeight(torch.Tensor):

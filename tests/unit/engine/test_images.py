@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import struct
 import zlib
 from collections.abc import Iterator
@@ -12,6 +14,8 @@ import pytest
 import torch
 from PIL import Image
 from transformers import AutoTokenizer
+from transformers.models.auto.auto_mappings import IMAGE_PROCESSOR_MAPPING_NAMES
+from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
 from engine.cancel import CancelToken
 from engine.errors import EngineError, InvalidRequest, UnsupportedModel
@@ -23,6 +27,7 @@ from engine.generation.messages import ImageSource, Message
 from engine.generation.sampling import SamplingOptions
 from engine.generation.session import Session
 from engine.models import structure
+from engine.store.image_support import NEED_TORCHVISION, accepts_images
 from engine.store.manifest import read_manifest
 from engine.streaming.loaded_model import LoadedModel
 from tests.helpers.splits import cut, load, residency, streamed_outputs
@@ -206,11 +211,54 @@ def test_an_interrupted_answer_about_an_image_goes_on(session: Session) -> None:
     assert finished.result.token_ids == whole.token_ids
 
 
+def test_tokens_are_counted_as_they_will_be_computed_and_an_image_is_looked_at_once(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    image = picture(width=32, height=48)
+    computed = ask(session, question("What is it?", image)).prompt_tokens
+    assert session.count_tokens([question("What is it?", image)]) == computed
+    monkeypatch.setattr(ImageProcessor, "expand", None)
+    assert session.count_tokens([question("What is it?", image)]) == computed
+    longer = [question("What is it?", image), Message("assistant", "A fox."), question("And the dog?")]
+    more = session.count_tokens(longer)
+    monkeypatch.undo()
+    assert more == len(session.encode_prompt(longer).ids) > computed
+
+
 def test_a_placeholder_that_somebody_merely_wrote_stays_text(session: Session) -> None:
     written = session.encode_prompt([question("What is <|image_pad|>?", picture())])
     image_id = session._loaded.config.image_token_id
     plain = session.encode_prompt([question("What is it?", picture())])
     assert written.ids.count(image_id) == plain.ids.count(image_id) == 6
+
+
+def test_the_processors_without_a_form_for_pillow_are_those_we_know_of() -> None:
+    known = IMAGE_PROCESSOR_MAPPING_NAMES.items()
+    without = {
+        kinds["torchvision"]
+        for family, kinds in known
+        if family in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES and not kinds.get("pil")
+    }
+    assert without | {"PixtralProcessor"} == NEED_TORCHVISION
+
+
+@pytest.mark.parametrize(
+    ("file", "settings", "accepts"),
+    [
+        ("preprocessor_config.json", {"image_processor_type": "CLIPImageProcessor"}, True),
+        ("preprocessor_config.json", {"image_processor_type": "Llama4ImageProcessorFast"}, False),
+        ("processor_config.json", {"image_processor": {"image_processor_type": "Llama4ImageProcessor"}}, False),
+        ("processor_config.json", {"processor_class": "PixtralProcessor"}, False),
+        ("tokenizer_config.json", {}, False),
+    ],
+)
+def test_a_model_accepts_images_where_its_processor_can_run(
+    file: str, settings: dict[str, object], accepts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / file).write_text(json.dumps(settings))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert accepts_images({"vision_config": {}}, {file}, tmp_path) is accepts
+    assert not accepts_images({"text_config": {}}, {file}, tmp_path)
 
 
 def test_orientation_noted_by_a_camera_is_applied() -> None:

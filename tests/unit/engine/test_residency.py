@@ -43,6 +43,7 @@ def random_model(rng: random.Random) -> list[BlockSize]:
         BlockSize(f"layer-{i:03d}", Role.ONCE, rng.choice([rng.randrange(500, 700), 1000]), is_layer=True)
         for i in range(rng.randrange(1, 40))
     ]
+    blocks += [BlockSize(f"tower-{i:03d}", Role.TOWER, rng.randrange(50, 900)) for i in range(rng.choice([0, 0, 3]))]
     return [*blocks, BlockSize("head", Role.ONCE, rng.randrange(100, 4000))]
 
 
@@ -76,7 +77,7 @@ def test_every_streamed_block_has_a_slot_it_fits_into(seed: int) -> None:
         except BudgetTooSmall:
             continue
         slot_of = {name: slots for slots in plan.device_slots for name in slots.blocks}
-        away = {name for name, tier in plan.tiers if tier is not Tier.DEVICE and sizes[name].role is Role.ONCE}
+        away = {name for name, tier in plan.tiers if tier is not Tier.DEVICE and sizes[name].role.is_whole}
         assert set(slot_of) == away
         assert all(sizes[name].nbytes <= slots.nbytes for name, slots in slot_of.items())
         assert all(slots.count >= 1 for slots in plan.device_slots)
@@ -256,3 +257,33 @@ def test_thirty_billion_run_in_two_gigabytes() -> None:
     assert plan.device_bytes + plan.slot_bytes <= budget
     assert plan.experts is not None
     assert plan.experts.count >= 8
+
+
+def with_tower(blocks: list[BlockSize], *, count: int = 20, nbytes: int = 40) -> list[BlockSize]:
+    return [*blocks, *(BlockSize(f"tower-{i:03d}", Role.TOWER, nbytes) for i in range(count))]
+
+
+def test_a_tower_passes_through_the_slots_of_layers_and_costs_a_token_nothing() -> None:
+    without = plan_residency(llama_like(), Budgets(30_000, 0), is_unified=True)
+    plan = plan_residency(with_tower(llama_like(), nbytes=1700), Budgets(30_000, 0), is_unified=True)
+    assert [name for name in in_tier(plan, Tier.DEVICE) if name.startswith("tower")] == []
+    assert (plan.streamed_bytes, plan.used_bytes) == (without.streamed_bytes, without.used_bytes)
+    assert plan.slot_bytes == without.slot_bytes
+    (slots,) = plan.device_slots
+    assert slots.blocks >= {f"tower-{i:03d}" for i in range(20)}
+
+
+def test_a_tower_stays_once_all_layers_do() -> None:
+    blocks = with_tower(llama_like(layers=4), count=3)
+    plan = plan_residency(blocks, Budgets(4 * 1711 + 2101 + 1 + 3 * 40, 0), is_unified=True)
+    assert set(in_tier(plan, Tier.DISK)) == {"embed"}
+
+
+def test_a_cached_expert_comes_before_a_tower() -> None:
+    blocks = with_tower(llama_like(layers=4), count=20)
+    experts = ExpertSizes(slot_nbytes=10, count=1000, floor_slots=4, routed_slots=16)
+    used = 4 * 1711 + 2101 + 1
+    plan = plan_residency(blocks, Budgets(used + 2 * 40 + 900, 0), is_unified=True, experts=experts)
+    assert [tier for name, tier in plan.tiers if name.startswith("tower")] == [Tier.DISK] * 20
+    assert plan.experts is not None
+    assert plan.experts.count == 90

@@ -1,4 +1,7 @@
-"""Cutting needs no more memory than its largest block and 300 MB, whatever the model weighs."""
+"""Cutting needs no more memory than its largest block and 300 MB, whatever the model weighs.
+
+A table is no block: neither while it is cut nor when its rows are looked up is it in memory.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from tests.helpers.families import tiny_config
 
 ROOT = Path(__file__).parents[3]
 ALLOWED_BYTES = 300_000_000
@@ -26,8 +33,27 @@ def kib(field):
 
 before = kib("VmRSS")
 events = list(split_source(open_source(sys.argv[1]), ModelStore(Path(sys.argv[2])), floor_bytes=0))
-blocks = read_manifest(Path(events[-1].result.path)).files
-print(json.dumps([1024 * (kib("VmHWM") - before), max(block.size for block in blocks)]))
+manifest = read_manifest(Path(events[-1].result.path))
+kinds = manifest.blocks + manifest.experts, manifest.tables
+sizes = [max((entry.size for entry in entries), default=0) for entries in kinds]
+print(json.dumps([1024 * (kib("VmHWM") - before), *sizes]))
+"""
+RUN = """
+from engine.backends.torch_backend import CpuBackend
+from engine.cancel import CancelToken
+from engine.generation.kv_cache import KvCache
+from engine.generation.torch_runner import TorchRunner
+from engine.streaming.loaded_model import open_model
+from engine.streaming.residency import Budgets
+
+loaded = open_model(Path(events[-1].result.path), CpuBackend(), Budgets(1 << 40, 0), cancel=CancelToken())
+cache = KvCache(loaded.model)
+cache.reset()
+passes = TorchRunner(loaded).decode(
+    [3, 287, 7], cache, {"do_sample": False}, seed=0, emit=lambda event: None, cancel=CancelToken()
+)
+tokens = [next(passes) for _ in range(4)]
+print(json.dumps([1024 * (kib("VmHWM") - before), sum(loaded.streamer.rows_read.values())]))
 """
 LLAMA = {
     "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 2048, "intermediate_size": 8192,
@@ -99,6 +125,26 @@ def test_peak_memory_is_the_largest_block_and_a_little(
     command = [sys.executable, "-c", SCRIPT, str(checkpoint), str(tmp_path / "data")]
     output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert output.returncode == 0, output.stderr
-    peak, largest_block = json.loads(output.stdout)
+    peak, largest_block, _ = json.loads(output.stdout)
     assert largest_block > 200_000_000
     assert peak < largest_block + ALLOWED_BYTES
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_table_is_never_in_memory(tmp_path: Path) -> None:
+    config = tiny_config("gemma4_text")
+    config.update({"vocab_size_per_layer_input": 262144, "hidden_size_per_layer_input": 208, "dtype": "bfloat16"})
+    config.architectures = ["Gemma4ForCausalLM"]
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    shapes = {name: list(tensor.shape) for name, tensor in model.state_dict().items() if name != "lm_head.weight"}
+    checkpoint = write_checkpoint(tmp_path / "model", config.to_dict(), shapes, "BF16")
+    command = [sys.executable, "-c", SCRIPT + RUN, str(checkpoint), str(tmp_path / "data")]
+    output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert output.returncode == 0, output.stderr
+    (cutting, largest_block, table), (running, rows) = map(json.loads, output.stdout.splitlines())
+    assert table > ALLOWED_BYTES > 100 * largest_block
+    assert cutting < ALLOWED_BYTES
+    assert running < ALLOWED_BYTES
+    assert 0 < rows <= 6
