@@ -19,6 +19,7 @@ from engine.generation.context_size import context_limit
 from engine.hub_access import HubAccess, SearchFilters
 from engine.lane import Emit, Lane
 from engine.load_options import LoadOptions
+from engine.models.own_models import read_own_tokenizer
 from engine.reports import HubModel, MachineReport, ModelInfo, ModelPlan
 from engine.request_checks import read_chat_template
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
@@ -305,6 +306,9 @@ def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase | None:
     from transformers import AutoTokenizer
 
     try:
+        own = read_own_tokenizer(folder)
+        if own is not None:
+            return own
         tokenizer = AutoTokenizer.from_pretrained(folder)
         if (folder / _PROCESSOR_TEMPLATE).is_file():
             tokenizer.chat_template = read_chat_template(folder) or tokenizer.chat_template

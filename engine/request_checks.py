@@ -19,6 +19,7 @@ from engine.errors import InvalidRequest, UnsupportedModel
 from engine.generation.context_size import cache_bytes, planned_context
 from engine.generation.token_ids import require_known_ids
 from engine.load_options import LoadOptions
+from engine.models.own_models import own_chat_template
 from engine.store.gguf_header import read_gguf_header
 from engine.store.image_support import accepts_images
 from engine.store.manifest import Manifest, SourceKind, read_manifest
@@ -184,7 +185,7 @@ def read_chat_template(folder: Path) -> str:
                     return template if isinstance(template, str) else json.dumps(template)
     except (OSError, ValueError, AttributeError):
         return ""
-    return ""
+    return own_chat_template(folder)
 
 
 def _has_tokenizer(folder: Path) -> bool:

@@ -35,6 +35,8 @@ _SYSTEM_PROBE = "Zsysprobe"
 _USER_PROBE = "Zuserprobe"
 _ANSWER_PROBE = "Zanswerprobe"
 
+_CONTROL_TOKEN = re.compile(r"<\|.+\|>")
+
 # Splits a special token that somebody merely wrote. A Unicode noncharacter: no text uses it.
 _BREAK = "\ufdd0"
 
@@ -226,10 +228,20 @@ class ChatFormat:
         for messages in ([question, answer], [question, answer, question]):
             text = self._probe(messages, opens_answer=False)
             _, found, tail = text.rpartition(_ANSWER_PROBE)
-            token_id = self._leading_added_token(tail) if found else None
+            token_id = self._turn_end_in(tail) if found else None
             if token_id is not None:
                 return token_id
         return None
+
+    def _turn_end_in(self, tail: str) -> int | None:
+        """The token that ``tail`` starts with; where that only closes a tag (Kimi K3), the special one behind it."""
+        token_id = self._leading_added_token(tail)
+        added = self._tokenizer.added_tokens_decoder
+        if token_id is None or added[token_id].special:
+            return token_id
+        special = {token_id: token.content for token_id, token in added.items() if token.special}
+        behind = [(tail.index(content), token_id) for token_id, content in special.items() if content in tail]
+        return min(behind)[1] if behind else token_id
 
     def _leading_added_token(self, text: str) -> int | None:
         text = text.lstrip()
@@ -242,8 +254,13 @@ class ChatFormat:
 
     @cached_property
     def _special_tokens(self) -> dict[int, str]:
+        """Those that decoding leaves out, and those that are written like them."""
         added = self._tokenizer.added_tokens_decoder
-        return {token_id: token.content for token_id, token in added.items() if token.special}
+        return {
+            token_id: token.content
+            for token_id, token in added.items()
+            if token.special or _CONTROL_TOKEN.fullmatch(token.content)
+        }
 
     def _quote(self, text: str) -> str:
         """Breaks special tokens in a message after their first character, so that they stay text."""

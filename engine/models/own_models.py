@@ -6,6 +6,12 @@ The names cost nothing to know; the classes, and torch with them, are imported w
 from __future__ import annotations
 
 import functools
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 OWN_MODEL_TYPES = frozenset({"kimi_k3", "kimi_k3_text"})
 OWN_ARCHITECTURES = frozenset({"KimiK3ForConditionalGeneration", "KimiK3ForCausalLM"})
@@ -25,3 +31,31 @@ def register_own_models() -> None:
     AutoModelForCausalLM.register(KimiK3TextConfig, KimiK3ForCausalLM)
     AutoModelForImageTextToText.register(KimiK3Config, KimiK3ForConditionalGeneration)
     register_conversions()
+
+
+def read_own_tokenizer(folder: Path) -> PreTrainedTokenizerBase | None:
+    """The tokenizer of a model of ours that is published in a form transformers does not read; None for all others.
+
+    Raises ``OSError``, ``ValueError`` or ``KeyError`` where its files are damaged.
+    """
+    if not _has_own_tokenizer(folder):
+        return None
+    from engine.models.kimi_k3.tokenizer import read_tokenizer
+
+    return read_tokenizer(folder)
+
+
+def own_chat_template(folder: Path) -> str:
+    """The chat template that ``read_own_tokenizer`` would give its tokenizer; "" for all other models."""
+    from engine.models.kimi_k3.chat_template import CHAT_TEMPLATE
+
+    return CHAT_TEMPLATE if _has_own_tokenizer(folder) else ""
+
+
+def _has_own_tokenizer(folder: Path) -> bool:
+    try:
+        model_type = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type")
+    except (OSError, ValueError, AttributeError):
+        return False
+    is_published_form = (folder / "tiktoken.model").is_file() and not (folder / "tokenizer.json").is_file()
+    return model_type in OWN_MODEL_TYPES and is_published_form

@@ -6,6 +6,7 @@ Numpy only, so that the oracle's environment, which has neither torch nor transf
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -146,13 +147,26 @@ def tiny_config(**changes: Any) -> dict[str, Any]:
     }
 
 
+def tiny_vision(**changes: Any) -> dict[str, Any]:
+    """The ``vision_config`` that goes with ``tiny_config``."""
+    sizes = {"init_pos_emb_height": 6, "init_pos_emb_width": 6, "mm_hidden_size": 32, "qkv_hidden_size": 48}
+    sizes |= {"text_hidden_size": _TEXT["hidden_size"], "vt_hidden_size": 32, "vt_intermediate_size": 64}
+    return VISION | sizes | {"vt_num_attention_heads": 3, "vt_num_hidden_layers": 2} | changes
+
+
 def published_tensors(config: Mapping[str, Any], seed: int) -> dict[str, Array]:
     """Random tensors of a whole checkpoint, float32, by the names and in the shapes Moonshot publishes."""
     # The legacy generator's numbers are the same in every version of numpy.
     random = np.random.RandomState(seed)
-    return {
-        f"language_model.{name}": _values(random, name, shape) for name, shape in _text_shapes(config["text_config"])
-    }
+    return {name: _values(random, name, shape) for name, shape in published_shapes(config)}
+
+
+def published_shapes(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Name and shape of every tensor of a checkpoint that packs nothing."""
+    for name, shape in _text_shapes(config["text_config"]):
+        yield f"language_model.{name}", shape
+    if "vision_config" in config:
+        yield from _vision_shapes(config["vision_config"])
 
 
 def _values(random: np.random.RandomState, name: str, shape: tuple[int, ...]) -> Array:
@@ -244,6 +258,27 @@ def _latent_shapes(text: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ..
     yield "o_proj.weight", (hidden, heads * value)
     if text["mla_use_output_gate"]:
         yield "g_proj.weight", (heads * value, hidden)
+
+
+def _vision_shapes(vision: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Of a tower as published: no biases, RMS norms."""
+    hidden, width, attention = vision["vt_hidden_size"], vision["vt_intermediate_size"], vision["qkv_hidden_size"]
+    patch, square = vision["patch_size"], vision["mm_hidden_size"] * math.prod(vision["merge_kernel_size"])
+    yield "vision_tower.patch_embed.proj.weight", (hidden, 3, patch, patch)
+    grid = (vision["init_pos_emb_height"], vision["init_pos_emb_width"])
+    yield "vision_tower.patch_embed.pos_emb.weight", (*grid, hidden)
+    for index in range(vision["vt_num_hidden_layers"]):
+        block = f"vision_tower.encoder.blocks.{index}"
+        yield f"{block}.norm0.weight", (hidden,)
+        yield f"{block}.norm1.weight", (hidden,)
+        yield f"{block}.wqkv.weight", (3 * attention, hidden)
+        yield f"{block}.wo.weight", (hidden, attention)
+        yield f"{block}.mlp.fc0.weight", (width, hidden)
+        yield f"{block}.mlp.fc1.weight", (hidden, width)
+    yield "vision_tower.encoder.final_layernorm.weight", (hidden,)
+    yield "mm_projector.proj.0.weight", (square, square)
+    yield "mm_projector.proj.2.weight", (vision["text_hidden_size"], square)
+    yield "mm_projector.post_norm.weight", (vision["text_hidden_size"],)
 
 
 def _moe_shapes(text: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:

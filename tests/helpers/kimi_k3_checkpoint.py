@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from transformers import AutoModelForImageTextToText, GenerationConfig, PreTrain
 
 from engine.models.own_models import register_own_models
 from tests.helpers.families import PlainOutputs
-from tests.helpers.kimi_k3 import Array
+from tests.helpers.kimi_k3 import MXFP4, Array
+from tests.helpers.quantised_checkpoints import E2M1, nearest_e2m1
 
+_EXPERT = re.compile(r"\.experts\.\d+\.w[123]\.weight$")
 FLOAT32_LEAVES = ("A_log", "dt_bias", "e_score_correction_bias", "o_norm.weight", "conv1d.weight")
 """Published in float32, whatever the rest is."""
 
@@ -23,14 +26,50 @@ def write_checkpoint(
     folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Array], *, dtype: torch.dtype = torch.bfloat16
 ) -> Path:
     """In many shards with an index."""
-    folder.mkdir(parents=True)
     config = {**config, "dtype": str(dtype).removeprefix("torch.")}
-    (folder / "config.json").write_text(json.dumps(config))
     state = {
         name: torch.from_numpy(values).to(torch.float32 if name.endswith(FLOAT32_LEAVES) else dtype)
         for name, values in tensors.items()
     }
-    save_torch_state_dict(state, folder, max_shard_size="100KB")
+    return _write(folder, config, state)
+
+
+def write_packed_checkpoint(folder: Path, config: Mapping[str, Any], tensors: Mapping[str, Array]) -> tuple[Path, Path]:
+    """The experts in MXFP4, as published, and beside it a checkpoint that says the same in bfloat16."""
+    packed: dict[str, torch.Tensor] = {}
+    plain: dict[str, torch.Tensor] = {}
+    for name, values in tensors.items():
+        tensor = torch.from_numpy(values)
+        if _EXPERT.search(name):
+            codes, exponents = pack_mxfp4_rows(tensor)
+            packed |= {f"{name}_packed": codes, f"{name}_scale": exponents}
+            plain[name] = unpack_mxfp4_rows(codes, exponents).to(torch.bfloat16)
+        else:
+            packed[name] = tensor.to(torch.float32 if name.endswith(FLOAT32_LEAVES) else torch.bfloat16)
+            plain[name] = packed[name]
+    text = {**config["text_config"], "quantization_config": MXFP4}
+    return _write(folder / "packed", {**config, "text_config": text}, packed), _write(folder / "plain", config, plain)
+
+
+def pack_mxfp4_rows(weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """uint8 [rows, columns / 2], the first of two numbers in the low half, and exponents [rows, columns / 32]."""
+    groups = weight.float().unflatten(-1, (-1, 32))
+    exponents = groups.abs().amax(-1, keepdim=True).log2().floor() - 2
+    codes = nearest_e2m1(groups / exponents.exp2()).flatten(-2)
+    return codes[..., ::2] | codes[..., 1::2] << 4, (exponents[..., 0] + 127).to(torch.uint8)
+
+
+def unpack_mxfp4_rows(codes: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
+    """float32 [rows, columns]."""
+    codes = torch.stack([codes & 15, codes >> 4], dim=-1).flatten(-2).long()
+    numbers = torch.where(codes < 8, 1.0, -1.0) * E2M1[codes % 8]
+    return (numbers.unflatten(-1, (-1, 32)) * (exponents.float() - 127).exp2()[..., None]).flatten(-2)
+
+
+def _write(folder: Path, config: Mapping[str, Any], tensors: dict[str, torch.Tensor]) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(config))
+    save_torch_state_dict(tensors, folder, max_shard_size="100KB")
     return folder
 
 

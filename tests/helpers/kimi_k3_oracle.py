@@ -50,8 +50,21 @@ def oracle_logits(config: Mapping[str, Any], tensors: Mapping[str, Array]) -> Ar
     return np.array(mx.concatenate(rows), dtype=np.float32)
 
 
+def oracle_mxfp4() -> dict[str, Any]:
+    """Random packed numbers, their exponents, and the numbers (float32 [4, 96]) mlx reads out of them. Needs mlx."""
+    import mlx.core as mx  # pyright: ignore[reportMissingImports]
+
+    random = np.random.RandomState(SEED)
+    codes = random.randint(0, 256, (4, 48)).astype(np.uint8)
+    exponents = random.randint(117, 135, (4, 3)).astype(np.uint8)
+    numbers = mx.dequantize(
+        mx.array(codes).view(mx.uint32), mx.array(exponents), group_size=32, bits=4, mode="mxfp4", dtype=mx.float32
+    )
+    return {"MXFP4 codes": codes, "MXFP4 exponents": exponents, "MXFP4 numbers": np.array(numbers)}
+
+
 def main(path: Path) -> None:
-    kept: dict[str, Array] = {}
+    kept = oracle_mxfp4()
     for number, (name, changes) in enumerate(CASES.items()):
         config = tiny_config(**changes)
         kept[name] = oracle_logits(config, published_tensors(config, SEED + number))[-KEPT:].copy()

@@ -58,8 +58,8 @@ def residency(split: Path, name: str) -> tuple[Backend, Budgets]:
     manifest = read_manifest(split)
     sizes = block_sizes(manifest)
     experts = expert_sizes(manifest.experts) or ExpertSizes(0, 0, 0, 0)
-    routed = experts.floor_slots * experts.slot_nbytes
-    total = sum(block.nbytes for block in sizes) + experts.count * experts.slot_nbytes
+    routed = experts.floor_nbytes
+    total = sum(block.nbytes for block in sizes) + experts.count * experts.slot_nbytes + experts.scratch_nbytes
     always = sum(block.nbytes for block in sizes if block.role is Role.ALWAYS) + routed
     block = max(block.nbytes for block in sizes if block.role.is_whole)
     half = max(total // 2, always + block)

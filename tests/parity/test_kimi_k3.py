@@ -14,9 +14,16 @@ from engine.store.manifest import read_manifest
 from engine.streaming.block_roles import block_sizes, expert_sizes
 from engine.streaming.loaded_model import LoadedModel
 from engine.streaming.residency import Budgets, Role
+from engine.weights.packed import expanded
 from tests.helpers.families import PlainOutputs
 from tests.helpers.kimi_k3 import CASES, published_tensors, tiny_config
-from tests.helpers.kimi_k3_checkpoint import load_plain, plain_outputs, write_checkpoint
+from tests.helpers.kimi_k3_checkpoint import (
+    load_plain,
+    plain_outputs,
+    unpack_mxfp4_rows,
+    write_checkpoint,
+    write_packed_checkpoint,
+)
 from tests.helpers.kimi_k3_oracle import KEPT, PROMPT_TOKENS, SEED, oracle_logits, token_ids
 from tests.helpers.splits import PROMPT, cut, load, residency, streamed_outputs
 
@@ -32,6 +39,13 @@ def test_the_model_file_answers_as_mlx_lm_does(case: str, tmp_path: Path) -> Non
     seed = SEED + list(CASES).index(case)
     ours = _logits(write_checkpoint(tmp_path / case, config, published_tensors(config, seed), dtype=torch.float32))
     _assert_agree(ours[-KEPT:], load_file(ORACLE)[case])
+
+
+def test_packed_experts_are_read_as_mlx_reads_them() -> None:
+    oracle = load_file(ORACLE)
+    codes, exponents, numbers = (oracle[f"MXFP4 {part}"] for part in ("codes", "exponents", "numbers"))
+    assert torch.equal(expanded("mxfp4", codes, exponents, (4, 96), torch.float32), numbers)
+    assert torch.equal(unpack_mxfp4_rows(codes, exponents), numbers)
 
 
 def test_mlx_lm_still_answers_as_written_down(tmp_path: Path) -> None:
@@ -67,6 +81,13 @@ def test_kimi_k3_streams_bit_for_bit(name: str, kimi_k3: tuple[Path, PlainOutput
     _assert_streams(load(split, *residency(split, name)), plain)
 
 
+@pytest.mark.parametrize("name", ["all resident", "one slot", "device, one slot"])
+def test_packed_experts_stream_as_what_they_stand_for(name: str, packed_kimi_k3: tuple[Path, PlainOutputs]) -> None:
+    split, plain = packed_kimi_k3
+    assert all(entry.packed for entry in read_manifest(split).experts)
+    _assert_streams(load(split, *residency(split, name)), plain)
+
+
 @pytest.mark.parametrize("spare", [0, 5])
 def test_what_the_cache_of_experts_holds_never_shows(spare: int, kimi_k3: tuple[Path, PlainOutputs]) -> None:
     split, plain = kimi_k3
@@ -97,3 +118,12 @@ def kimi_k3(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PlainOutput
     config = tiny_config()
     checkpoint = write_checkpoint(folder / "checkpoint", config, published_tensors(config, SEED))
     return cut(checkpoint, folder), plain_outputs(checkpoint, PROMPT, NEW_TOKENS)
+
+
+@pytest.fixture(scope="module")
+def packed_kimi_k3(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, PlainOutputs]:
+    """The split of a checkpoint with MXFP4 experts, and what the same numbers in bfloat16 answer loaded plainly."""
+    folder = tmp_path_factory.mktemp("kimi-k3-packed")
+    config = tiny_config(moe_intermediate_size=64, routed_expert_hidden_size=96)
+    packed, plain = write_packed_checkpoint(folder, config, published_tensors(config, SEED))
+    return cut(packed, folder), plain_outputs(plain, PROMPT, NEW_TOKENS)
