@@ -151,7 +151,7 @@ def published_tensors(config: Mapping[str, Any], seed: int) -> dict[str, Array]:
     # The legacy generator's numbers are the same in every version of numpy.
     random = np.random.RandomState(seed)
     return {
-        f"language_model.{name}": _values(random, name, shape) for name, shape in _text_shapes(config["text_config"])
+        f"language_model.{name}": _values(random, name, shape) for name, shape in text_shapes(config["text_config"])
     }
 
 
@@ -173,7 +173,8 @@ def _values(random: np.random.RandomState, name: str, shape: tuple[int, ...]) ->
     return values.astype(np.float32)
 
 
-def _text_shapes(text: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def text_shapes(text: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of the language model's tensors as Moonshot has them, before they are packed."""
     hidden = text["hidden_size"]
     yield "model.embed_tokens.weight", (text["vocab_size"], hidden)
     for index in range(text["num_hidden_layers"]):
