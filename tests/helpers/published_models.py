@@ -29,6 +29,23 @@ from tests.helpers.kimi_k3 import text_shapes
 CONFIGS = Path(__file__).resolve().parents[2] / "resources" / "configs"
 SHARD = "model.safetensors"
 
+GB = 1_000_000_000
+MOST_BYTES = {
+    "DeepSeek-V3": 4 * GB,
+    "Kimi-K3": 3.7 * GB,
+    "Llama-3.1-405B-Instruct": 8 * GB,
+    "Llama-3.3-70B-Instruct": 4 * GB,
+    "Mistral-7B-Instruct-v0.3": 2 * GB,
+    "Mixtral-8x7B-Instruct-v0.1": 3 * GB,
+    "Qwen3-235B-A22B": 2 * GB,
+    "Qwen3-30B-A3B": 3 * GB,
+    "Qwen3-8B": 2 * GB,
+    "Qwen3.8-27B": 3.3 * GB,
+    "Qwen3.8-Flash-Next": 5.9 * GB,
+    "gpt-oss-120b": 3 * GB,
+}
+"""The device budget each has to run in, its cache for the usual conversation with it."""
+
 Table = Iterator[tuple[str, str, tuple[int, ...]]]
 """(name, safetensors dtype, shape) of each tensor."""
 

@@ -15,24 +15,9 @@ from engine.generation.context_size import DEFAULT_CONTEXT_TOKENS, cache_bytes
 from engine.planning import planned_block_sizes, planned_expert_sizes
 from engine.store.source_plan import plan_source
 from engine.streaming.residency import BlockSize, Budgets, ExpertSizes, floor_bytes, plan_residency
-from tests.helpers.published_models import published_config, published_names, published_source
+from tests.helpers.published_models import MOST_BYTES, published_config, published_names, published_source
 
 GB = 1_000_000_000
-MOST_BYTES = {
-    "DeepSeek-V3": 4 * GB,
-    "Kimi-K3": 3.7 * GB,
-    "Llama-3.1-405B-Instruct": 8 * GB,
-    "Llama-3.3-70B-Instruct": 4 * GB,
-    "Mistral-7B-Instruct-v0.3": 2 * GB,
-    "Mixtral-8x7B-Instruct-v0.1": 3 * GB,
-    "Qwen3-235B-A22B": 2 * GB,
-    "Qwen3-30B-A3B": 3 * GB,
-    "Qwen3-8B": 2 * GB,
-    "Qwen3.8-27B": 3.3 * GB,
-    "Qwen3.8-Flash-Next": 5.9 * GB,
-    "gpt-oss-120b": 3 * GB,
-}
-"""The device budget each has to run in, its cache for the usual conversation with it."""
 
 
 def test_every_published_config_has_its_budget() -> None:
