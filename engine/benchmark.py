@@ -15,6 +15,7 @@ from engine.loading import load_model
 from engine.reports import BenchReport
 from engine.store.manifest import BlockEntry
 from engine.streaming.loaded_model import LoadedModel
+from engine.streaming.ranged_weight import range_entries
 from engine.streaming.residency import Tier
 from engine.weights.direct_io import ReadHandle, aligned_buffer
 from engine.weights.reader import DEFAULT_THREADS, Reader, ReadTicket
@@ -106,7 +107,7 @@ def _time_bare_reads(loaded: LoadedModel, experts: int) -> float:
     plan = loaded.plan
     reads: list[tuple[BlockEntry, int, int]] = [
         (block, block.data_offset, block.data_nbytes)
-        for block in loaded.manifest.blocks
+        for block in range_entries(loaded.manifest.blocks, plan.ranges)
         if plan.tier(block.name) is Tier.DISK and block.kind in ("layer", "head", "part")
     ]
     for number in range(experts):

@@ -19,6 +19,7 @@ from engine.errors import InvalidRequest, UnsupportedModel
 from engine.generation.context_size import cache_bytes, planned_context
 from engine.generation.token_ids import require_known_ids
 from engine.load_options import LoadOptions
+from engine.models.block_limits import LARGE_LAYER_BYTES
 from engine.models.own_models import own_chat_template
 from engine.store.gguf_header import read_gguf_header
 from engine.store.image_support import accepts_images
@@ -102,7 +103,9 @@ def check_budget(outline: ModelOutline, options: LoadOptions) -> None:
         )
     except (TypeError, ValueError, AttributeError):  # a config that contradicts itself; planning says how
         reserve = 0
-    require_room(outline.blocks, Budgets(max(limits) - reserve, 0, reserve), outline.experts)
+    # Which device it will be takes torch to know; what the processor cannot hold either is refused when it is planned.
+    is_unified = options.device == "cpu"
+    require_room(outline.blocks, Budgets(max(limits) - reserve, 0, reserve), outline.experts, is_unified=is_unified)
 
 
 def check_source_budget(source: Source, options: LoadOptions) -> None:
@@ -216,12 +219,16 @@ def _source_vocabulary(source: Source) -> int | None:
 
 
 def _estimate_blocks(tensors: Mapping[str, SourceTensor], itemsize: int) -> list[BlockSize]:
-    """One block: a middling layer, judged by the numbers in tensors' names. None for pickles, whose table is shut."""
-    layers: dict[str, int] = {}
+    """One block: a middling layer, judged by the numbers in tensors' names. None for pickles, whose table is shut.
+
+    Of a layer that will be divided into its modules: its largest tensor.
+    """
+    layers: dict[str, list[int]] = {}
     for name, tensor in tensors.items():
         # Routed experts may stream by themselves: an estimate that is never too large leaves them out.
         if ".experts." not in name and (match := _LAYER.match(name)):
-            layers[match[0]] = layers.get(match[0], 0) + math.prod(tensor.shape) * itemsize
+            layers.setdefault(match[0], []).append(math.prod(tensor.shape) * itemsize)
     if not layers:
         return []
-    return [BlockSize("layer", Role.ONCE, int(statistics.median_low(layers.values())), is_layer=True)]
+    sizes = [sum(layer) if sum(layer) <= LARGE_LAYER_BYTES else max(layer) for layer in layers.values()]
+    return [BlockSize("layer", Role.ONCE, statistics.median_low(sizes), is_layer=True)]

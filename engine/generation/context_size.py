@@ -9,43 +9,68 @@ DEFAULT_CONTEXT_TOKENS = 4096
 
 
 def cache_bytes(config: Any, tokens: int, itemsize: int) -> int:
-    """Bytes of keys and values for ``tokens`` positions, from a config (or a dict of one).
+    """Bytes of what a pass keeps of ``tokens`` positions, from a config (or a dict of one), as transformers keeps it.
 
-    Full attention keeps every token, as heads' keys and values or as one latent (MLA); sliding attention its window;
-    linear attention a state whose size does not grow (counted as 64 tokens where the config does not tell its size).
+    Full attention keeps every token's keys and values, or the latents they are made of (DeepSeek-V2, arXiv 2405.04434,
+    section 2.1); an indexer a key more; sliding attention its window; linear attention a float32 state of one size.
     """
     text = _text_config(config)
+    return sum(
+        _layer_cache_bytes(_layer_config(text, index), kind, tokens, itemsize)
+        for index, kind in enumerate(_layer_kinds(text))
+    )
+
+
+def _layer_config(text: Any, index: int) -> Any:
+    """The config of one layer: some have heads of their own (Gemma 4 where a layer sees everything)."""
+    own = _field(text, "per_layer_config")
+    return {**text, **own.get(str(index), {})} if isinstance(text, dict) and isinstance(own, dict) else text
+
+
+def _layer_kinds(text: Any) -> list[str]:
+    kinds = _field(text, "layer_types")
+    if kinds:
+        return list(kinds)
     layers = int(_field(text, "num_hidden_layers", "n_layer", "n_layers", "num_layers") or 0)
-    window = int(_field(text, "sliding_window", "attention_chunk_size") or tokens)
-    linear: dict[str, Any] = _field(text, "linear_attn_config") or {}
-    kinds = _field(text, "layer_types") or _kinds_of_layers(linear, layers)
-    kept = {"full_attention": tokens, "sliding_attention": min(tokens, window)}
-    kept |= {"chunked_attention": min(tokens, window)}
-    per_token = _numbers_per_token(text) * itemsize
-    state = _delta_state_bytes(linear, itemsize) or min(tokens, 64) * per_token
-    return sum(kept[kind] * per_token if kind in kept else state for kind in kinds)
+    interval = int(_field(text, "full_attention_interval") or 1)
+    linear = set((_field(text, "linear_attn_config") or {}).get("kda_layers") or ())  # counted from one
+    is_full = [(index + 1) % interval == 0 and index + 1 not in linear for index in range(layers)]
+    return ["full_attention" if full else "linear_attention" for full in is_full]
 
 
-def _numbers_per_token(text: Any) -> int:
-    """Of one layer of full attention."""
-    if latent := _field(text, "kv_lora_rank"):
-        return int(latent) + int(_field(text, "qk_rope_head_dim") or 0)
+def _layer_cache_bytes(text: Any, kind: str, tokens: int, itemsize: int) -> int:
+    if kind in ("sliding_attention", "chunked_attention"):
+        window = int(_field(text, "sliding_window", "attention_chunk_size") or tokens)
+        return min(tokens, window) * _token_elements(text) * itemsize
+    if kind in ("full_attention", "indexed_attention"):
+        index = int(_field(text, "indexer_head_dim", "index_head_dim") or 0)
+        # Qwen4-Exp's indexer keeps three int64 positions beside its key.
+        positions = 24 if _field(text, "indexer_head_dim") else 0
+        return tokens * ((_token_elements(text) + index) * itemsize + positions)
+    return _state_bytes(text, itemsize) or min(tokens, 64) * _token_elements(text) * itemsize
+
+
+def _token_elements(text: Any) -> int:
+    """Numbers one layer keeps of one token."""
+    if rank := _field(text, "kv_lora_rank"):
+        return int(rank) + int(_field(text, "qk_rope_head_dim") or 0)
     heads = int(_field(text, "num_attention_heads", "n_head", "n_heads") or 1)
     hidden = int(_field(text, "hidden_size", "n_embd", "d_model") or 0)
     kv_heads = int(_field(text, "num_key_value_heads", "num_kv_heads") or heads)
-    return 2 * kv_heads * int(_field(text, "head_dim") or hidden // max(heads, 1))
+    head_dim = int(_field(text, "head_dim") or hidden // max(heads, 1))
+    return 2 * kv_heads * head_dim
 
 
-def _kinds_of_layers(linear: dict[str, Any], layers: int) -> list[str]:
-    """Kimi's configs name the layers of delta attention, counted from one."""
-    delta: list[int] = linear.get("kda_layers") or []
-    return ["linear_attention" if index + 1 in delta else "full_attention" for index in range(layers)]
-
-
-def _delta_state_bytes(linear: dict[str, Any], itemsize: int) -> int:
-    """A float32 matrix for each head, and the last tokens of the short convolution over queries, keys and values."""
-    heads, width = int(linear.get("num_heads") or 0), int(linear.get("head_dim") or 0)
-    return heads * width * (4 * width + 3 * int(linear.get("short_conv_kernel_size") or 0) * itemsize)
+def _state_bytes(text: Any, itemsize: int) -> int:
+    """The state of one layer of delta nets (Yang et al. 2024, arXiv 2412.06464), 0 where the config tells of none."""
+    given = _field(text, "linear_attn_config") or {}
+    values = int(_field(text, "linear_num_value_heads", "linear_num_heads") or given.get("num_heads") or 0)
+    keys = int(_field(text, "linear_num_key_heads") or values)
+    value_dim = int(_field(text, "linear_value_head_dim", "linear_head_dim") or given.get("head_dim") or 0)
+    key_dim = int(_field(text, "linear_key_head_dim") or value_dim)
+    kernel = int(_field(text, "linear_conv_kernel_dim") or given.get("short_conv_kernel_size") or 0)
+    convolved = (2 * keys * key_dim + values * value_dim) * kernel
+    return 4 * values * key_dim * value_dim + convolved * itemsize
 
 
 def context_limit(config: Any) -> int | None:

@@ -2,7 +2,8 @@
 
 The decoder layers are the largest ModuleList inside the model's decoder. What is not under it is the
 input embedding, the output head, and the rest (norms, position tables, projections, a vision tower). A large
-embedding beside the input one is a table, wherever it is: a pass looks a few of its rows up.
+embedding beside the input one is a table, wherever it is: a pass looks a few of its rows up. A layer too large for one
+slot is divided into its modules.
 """
 
 from __future__ import annotations
@@ -17,12 +18,8 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from engine.errors import UnsupportedModel
-
-STREAMED_PART_BYTES = 32 << 20
-"""A part outside the layers (a vision tower, say) from this size on is a block of its own, or several."""
-
-TABLE_BYTES = 32 << 20
-"""An embedding beside the input one from this size on is a table."""
+from engine.models.block_limits import STREAMED_PART_BYTES, TABLE_BYTES
+from engine.models.layer_parts import LayerDivision
 
 
 class BlockKind(StrEnum):
@@ -103,6 +100,7 @@ def find_structure(model: PreTrainedModel, *, untied: frozenset[str] = frozenset
     _take_out_tables(model, by_block, modules, {*aliases, *aliases.values(), f"{embedding}.weight"})
     _take_out_parts(model, by_block, modules, layers_path)
     _take_out_experts(model, by_block, modules)
+    _divide_large_layers(model, by_block, modules)
     blocks = [
         BlockSpec(block, modules[block][0], modules[block][1], tuple(tensors)) for block, tensors in by_block.items()
     ]
@@ -215,12 +213,8 @@ def _pieces(model: nn.Module, path: str, names: list[str]) -> dict[str, list[str
 
     A tower is as large as several decoder layers: in pieces it passes through the slots that these have anyway.
     """
-    tensors = model.state_dict(keep_vars=True)
-
-    def size(names: list[str]) -> int:
-        return sum(nbytes_of(tensors[name]) for name in names)
-
-    if size(names) < STREAMED_PART_BYTES:
+    sizes = _tensor_sizes(model)
+    if sum(sizes[name] for name in names) < STREAMED_PART_BYTES:
         return {}
     is_list = isinstance(model.get_submodule(path), nn.ModuleList)
     lists = [path] if is_list else [found for _, found in _lists_below(model, path)]
@@ -235,7 +229,8 @@ def _pieces(model: nn.Module, path: str, names: list[str]) -> dict[str, list[str
         else:
             index = name.removeprefix(inside + ".").partition(".")[0]
             pieces.setdefault(f"{inside}.{index}", []).append(name)
-    return pieces | {module: names for module, names in rest.items() if module and size(names) >= STREAMED_PART_BYTES}
+    large = {part for part, names in rest.items() if sum(sizes[name] for name in names) >= STREAMED_PART_BYTES}
+    return pieces | {part: names for part, names in rest.items() if part and part in large}
 
 
 def _remove(by_block: dict[str, list[str]], block: str, names: list[str]) -> None:
@@ -272,6 +267,30 @@ def _take_out_experts(
         modules[block] = BlockKind.EXPERTS, path
         by_block[block] = names
         by_block[layer] = [name for name in by_block[layer] if name not in set(names)]
+
+
+def _divide_large_layers(
+    model: nn.Module, by_block: dict[str, list[str]], modules: dict[str, tuple[BlockKind, str | None]]
+) -> None:
+    """Makes blocks of the modules of a large layer, in the order in which it has them; what is small always stays."""
+    sizes = _tensor_sizes(model)
+    division = LayerDivision(model)
+    for block, names in list(by_block.items()):
+        kind, path = modules[block]
+        if kind is not BlockKind.LAYER or path is None:
+            continue
+        parts = division.parts_of(path, {name: sizes[name] for name in names})
+        for number, part in enumerate(parts):
+            name = f"{block}-{number:02d}-{_file_name(part.removeprefix(path + '.'))}"
+            modules[name] = BlockKind.LAYER, part
+            by_block[name] = [tensor for tensor in names if tensor.startswith(part + ".")]
+            _remove(by_block, block, by_block[name])
+        if parts:
+            by_block.setdefault("norm", []).extend(by_block.pop(block, []))
+
+
+def _tensor_sizes(model: nn.Module) -> dict[str, int]:
+    return {name: nbytes_of(tensor) for name, tensor in model.state_dict(keep_vars=True).items()}
 
 
 def has_separate_experts(module: nn.Module) -> bool:

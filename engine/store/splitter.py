@@ -121,6 +121,33 @@ def find_done_blocks(plan: SplitPlan, folder: Path) -> dict[str, BlockEntry]:
     }
 
 
+def make_manifest(plan: SplitPlan, model: str, done: Mapping[str, BlockEntry], side_files: dict[str, str]) -> Manifest:
+    """What a split's manifest says once every block is ``done``; ``side_files`` map to their sha256."""
+    entries = [done[block.spec.name] for block in plan.blocks]
+    experts = tuple(entry for entry in entries if isinstance(entry, ExpertsEntry))
+    tables, drafts = (tuple(entry for entry in entries if entry.kind == kind) for kind in ("table", "draft"))
+    apart = {entry.name for entry in (*experts, *tables, *drafts)}
+    return Manifest(
+        model=model,
+        source=plan.source.record,
+        config_digest=side_files["config.json"],
+        dtype=str(plan.dtype).removeprefix("torch."),
+        quantisation=None,
+        architecture=plan.architecture,
+        transformers_version=importlib.metadata.version("transformers"),
+        layers_path=plan.structure.layers_path,
+        embedding_path=plan.structure.embedding_path,
+        head_path=plan.structure.head_path,
+        aliases=dict(plan.structure.aliases),
+        untied=tuple(sorted(plan.untied)),
+        blocks=tuple(entry for entry in entries if entry.name not in apart),
+        side_files=side_files,
+        experts=experts,
+        tables=tables,
+        drafts=drafts,
+    )
+
+
 class _Split:
     """One run of a split."""
 
@@ -304,7 +331,7 @@ class _Split:
             done[name] = yield from self._cut(blocks[name], plan, meter)
             if len(done) < self._blocks:
                 yield from self._delete_unneeded(plan, done, meter)
-        manifest = self._manifest(plan, done, side_files)
+        manifest = make_manifest(plan, self._folder.name, done, side_files)
         write_durably(self._folder / MANIFEST_NAME, manifest.to_json().encode())
         yield from self._delete_all(manifest, meter)
         self._journal.end()
@@ -326,31 +353,6 @@ class _Split:
         self._journal.append(entry)
         self._bytes_written += size
         return entry
-
-    def _manifest(self, plan: SplitPlan, done: Mapping[str, BlockEntry], side_files: dict[str, str]) -> Manifest:
-        entries = [done[block.spec.name] for block in plan.blocks]
-        experts = tuple(entry for entry in entries if isinstance(entry, ExpertsEntry))
-        tables, drafts = (tuple(entry for entry in entries if entry.kind == kind) for kind in ("table", "draft"))
-        apart = {entry.name for entry in (*experts, *tables, *drafts)}
-        return Manifest(
-            model=self._folder.name,
-            source=plan.source.record,
-            config_digest=side_files["config.json"],
-            dtype=str(plan.dtype).removeprefix("torch."),
-            quantisation=None,
-            architecture=plan.architecture,
-            transformers_version=importlib.metadata.version("transformers"),
-            layers_path=plan.structure.layers_path,
-            embedding_path=plan.structure.embedding_path,
-            head_path=plan.structure.head_path,
-            aliases=dict(plan.structure.aliases),
-            untied=tuple(sorted(plan.untied)),
-            blocks=tuple(entry for entry in entries if entry.name not in apart),
-            side_files=side_files,
-            experts=experts,
-            tables=tables,
-            drafts=drafts,
-        )
 
     def _finish_earlier(self, manifest: Manifest) -> Generator[Event, None, bool]:
         """The split is there: mends it, brings its small files up to date, deletes the original if still wanted.

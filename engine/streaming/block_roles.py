@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from engine.store.manifest import BlockEntry, ExpertsEntry, Manifest, TensorEntry
 from engine.streaming.residency import BlockSize, ExpertSizes, Role
@@ -49,7 +50,12 @@ def block_size(
         role = Role.ALWAYS
     elif kind == "embed" and not is_tied_to_head(tensors, aliases):
         role = Role.LOOKUP
-    return BlockSize(name, role, round_up(data_nbytes), is_layer=kind == "layer")
+    is_head = kind == "head" or (kind == "embed" and role is Role.ONCE)
+    size = BlockSize(name, role, round_up(data_nbytes), is_layer=kind == "layer")
+    if not is_head or len(tensors) != 1:
+        return size
+    rows = tensors[0].shape[0]
+    return replace(size, rows=rows, row_nbytes=tensors[0].nbytes // rows)
 
 
 def is_tied_to_head(tensors: Collection[TensorEntry], aliases: Mapping[str, str]) -> bool:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from engine.errors import BudgetTooSmall
 from engine.quantities import format_size
+from engine.streaming.row_ranges import RowRange, divide_rows, round_to_page
 
 SLOTS_WANTED = 3
 """One block in use and two being read: enough to keep a disk busy through one slow block."""
@@ -48,12 +50,17 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BlockSize:
-    """``is_layer`` blocks are spread evenly; the others (head, tower) are kept before them."""
+    """``is_layer`` blocks are spread evenly; the others (head, tower) are kept before them.
+
+    ``rows`` of ``row_nbytes``: the block's one matrix, where it may be used in ranges of rows; 0 where not.
+    """
 
     name: str
     role: Role
     nbytes: int
     is_layer: bool = False
+    rows: int = 0
+    row_nbytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +145,10 @@ class Speeds:
 
 @dataclass(frozen=True, slots=True)
 class ResidencyPlan:
-    """The tier of every block, the device slots, and how many host slots of each class read ahead."""
+    """The tier of every block, the device slots, and how many host slots of each class read ahead.
+
+    ``ranges`` are blocks too, in place of those they are ranges of.
+    """
 
     tiers: tuple[tuple[str, Tier], ...]
     device_slots: tuple[SlotClass, ...]
@@ -149,6 +159,12 @@ class ResidencyPlan:
     copied_bytes: int
     used_bytes: int
     experts: ExpertSlots | None = None
+    ranges: tuple[RowRange, ...] = ()
+
+    @property
+    def fewest_slots(self) -> float:
+        """Blocks that can be under way at once, at the least; without limit where none is streamed."""
+        return min((slots.count for slots in self.device_slots), default=math.inf)
 
     def tier(self, name: str) -> Tier:
         return dict(self.tiers)[name]
@@ -197,9 +213,39 @@ def plan_residency(
     """Raises ``BudgetTooSmall`` when not even one block at a time fits. ``blocks`` are in pass order.
 
     With ``experts`` the blocks come first, since every pass uses all of them; then the expert cache gets what is
-    left, which is never less than the experts one layer uses for one token.
+    left, which is never less than the experts one layer uses for one token. On a discrete device a head that is larger
+    than every layer is divided, if more blocks can be under way at once then. The processor gets it whole: there the
+    bits are those of the whole product.
     """
-    require_room(blocks, budgets, experts)
+    divided, ranges = ([], ()) if is_unified else divide_head(blocks)
+    if not ranges:
+        return _plan_undivided(blocks, budgets, is_unified, experts, lookahead)
+    whole: ResidencyPlan | None = None
+    with contextlib.suppress(BudgetTooSmall):
+        whole = _plan_undivided(blocks, budgets, is_unified, experts, lookahead)
+        if whole.fewest_slots >= lookahead:
+            return whole
+    plan = replace(_plan_undivided(divided, budgets, is_unified, experts, lookahead), ranges=ranges)
+    return plan if whole is None or plan.fewest_slots > whole.fewest_slots else whole
+
+
+def divide_head(blocks: Sequence[BlockSize]) -> tuple[list[BlockSize], tuple[RowRange, ...]]:
+    """The blocks with the head in ranges of rows no larger than a layer, if it is larger than every one of them."""
+    layer = max((block.nbytes for block in blocks if block.role.is_whole and not block.rows), default=0)
+    divided: list[BlockSize] = []
+    ranges: tuple[RowRange, ...] = ()
+    for block in blocks:
+        is_large = block.rows > 0 and block.role is Role.ONCE and block.nbytes > layer
+        parts = divide_rows(block.name, block.rows, block.row_nbytes, layer) if is_large else ()
+        divided += [BlockSize(part.name, block.role, round_to_page(part.nbytes)) for part in parts] or [block]
+        ranges += parts
+    return divided, ranges
+
+
+def _plan_undivided(
+    blocks: Sequence[BlockSize], budgets: Budgets, is_unified: bool, experts: ExpertSizes | None, lookahead: int
+) -> ResidencyPlan:
+    _require_room(blocks, budgets, experts)
     if experts is not None:
         return _plan_beside_experts(blocks, budgets, is_unified, experts, lookahead)
     return _plan_blocks(blocks, budgets, is_unified, lookahead)
@@ -461,8 +507,22 @@ def _plan_with(
     )
 
 
-def require_room(blocks: Sequence[BlockSize], budgets: Budgets, experts: ExpertSizes | None = None) -> None:
+def floor_bytes(blocks: Sequence[BlockSize], experts: ExpertSizes | None = None, *, is_unified: bool) -> int:
+    """The least device budget that runs the model: what always stays, the largest block that passes through, and one
+    token's experts of one layer.
+    """
+    divided = list(blocks) if is_unified else divide_head(blocks)[0]
+    return _floor(divided) + (experts.floor_nbytes if experts else 0)
+
+
+def require_room(
+    blocks: Sequence[BlockSize], budgets: Budgets, experts: ExpertSizes | None = None, *, is_unified: bool
+) -> None:
     """Raises ``BudgetTooSmall`` when not even one block at a time fits, and one token's experts of one layer."""
+    _require_room(list(blocks) if is_unified else divide_head(blocks)[0], budgets, experts)
+
+
+def _require_room(blocks: Sequence[BlockSize], budgets: Budgets, experts: ExpertSizes | None) -> None:
     routed = experts.floor_nbytes if experts else 0
     if budgets.device_bytes < _floor(blocks) + routed:
         raise _too_small(blocks, budgets, routed)

@@ -9,7 +9,7 @@ transformers owns the forward pass and notices nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from engine.streaming.bindings import Binding, BoundViews, bind_tensors, place_o
 from engine.streaming.block_roles import is_tied_to_head
 from engine.streaming.experts import ExpertCounts, ExpertStreamer
 from engine.streaming.pipeline import Pipeline, StagedPipeline, StreamedBlock, UnifiedPipeline
+from engine.streaming.ranged_weight import RangedWeight, range_entries
 from engine.streaming.residency import ResidencyPlan, Tier
 from engine.weights.direct_io import ReadHandle
 from engine.weights.dtypes import TORCH_DTYPES
@@ -87,7 +88,9 @@ class Streamer:
         self._reader_threads = reader_threads
         self._plan = plan
         self._backend = backend
-        self._handles = _open_all(folder, manifest)
+        self._blocks = range_entries(manifest.blocks, plan.ranges)
+        self._divided = {rows.name: rows.block for rows in plan.ranges}
+        self._handles = _open_all(folder, self._blocks, manifest)
         self._reader = Reader(reader_threads)
         self._hooks: list[RemovableHandle] = []
         self._units: list[_Unit] = []
@@ -114,7 +117,7 @@ class Streamer:
 
     def load_resident(self, cancel: CancelToken) -> Iterator[LoadProgress]:
         """Reads what stays, allocates the slots, attaches the hooks. Raises ``DamagedFile``."""
-        staying = [b for b in self._manifest.blocks if self._plan.tier(b.name) is not Tier.DISK]
+        staying = [b for b in self._blocks if self._plan.tier(b.name) is not Tier.DISK]
         total = sum(block.data_nbytes for block in staying)
         done = 0
         host: dict[str, HostBuffer] = {}
@@ -128,10 +131,12 @@ class Streamer:
             done += block.data_nbytes
             yield LoadProgress(index + 1, len(staying), done, total)
         self._move_buffers()
-        for name, memory in self._resident.items():
-            block = self._manifest.block(name)
-            bind_tensors(self._model, block.tensors, self._manifest.aliases).views_into(memory).put()
+        for block in self._blocks:
+            if block.name in self._resident and block.name not in self._divided:
+                binding = bind_tensors(self._model, block.tensors, self._manifest.aliases)
+                binding.views_into(self._resident[block.name]).put()
         self._attach_tables(host)
+        self._attach_ranges()
         self._build_units(host)
         self._attach_hooks()
         self._attach_experts()
@@ -265,9 +270,35 @@ class Streamer:
             reading = partial(self._reading, block)
             place.registry[place.key] = LookupWeight.of(table, place.empty, self._backend.device, reading)
 
+    def _attach_ranges(self) -> None:
+        """The head's matrix, where it comes in ranges of rows."""
+        if not self._divided:
+            return
+        name = self._divided_tensor()
+        place = place_of(self._model, name)
+        ranges = [partial(self._hold_range, block.name) for block in self._blocks if block.name in self._divided]
+        place.registry[place.key] = RangedWeight.of(ranges, place.empty, self._backend.device)
+
+    def _divided_tensor(self) -> str:
+        """The head's own name of its matrix, which may be stored as the embedding's."""
+        (stored,) = {tensor.name for block in self._blocks if block.name in self._divided for tensor in block.tensors}
+        names = [stored, *(alias for alias, name in self._manifest.aliases.items() if name == stored)]
+        return next(name for name in names if name.startswith(f"{self._manifest.head_path}."))
+
+    @contextmanager
+    def _hold_range(self, name: str) -> Generator[torch.Tensor]:
+        unit = next(unit for unit in self._units if unit.name == name)
+        self._enter(unit)
+        if name in self._resident:
+            yield tensor_view(self._resident[name], unit.entry.tensors[0])
+        else:
+            ((_, places),) = unit.binding.places
+            yield places[0].registry[places[0].key]
+        self._leave(unit)
+
     def _build_units(self, host: dict[str, HostBuffer]) -> None:
         classes = {name: i for i, slots in enumerate(self._plan.device_slots) for name in slots.blocks}
-        for block in self._manifest.blocks:
+        for block in self._blocks:
             module = block.module
             if block.kind == "embed":
                 if self._manifest.head_path is None or not is_tied_to_head(block.tensors, self._manifest.aliases):
@@ -319,6 +350,8 @@ class Streamer:
 
     def _attach_hooks(self) -> None:
         for unit in self._units:
+            if unit.name in self._divided:
+                continue
             module = self._model.get_submodule(unit.module)
             # Prepended, so that a block is there before any other hook of the module looks at it.
             self._hooks.append(module.register_forward_pre_hook(self._enter_hook(unit), prepend=True))
@@ -396,10 +429,11 @@ class Streamer:
             ) from error
 
 
-def _open_all(folder: Path, manifest: Manifest) -> dict[str, ReadHandle]:
-    """Every block file, open; or none of them. Raises ``OSError``."""
+def _open_all(folder: Path, blocks: Iterable[BlockEntry], manifest: Manifest) -> dict[str, ReadHandle]:
+    """The files of ``blocks``, of embeddings and tables, open; or none of them. Raises ``OSError``."""
+    entries = {block.name: block for block in (*blocks, *(b for b in manifest.blocks if b.kind == "embed"))}
     with ExitStack() as opened:
-        handles = {block.name: opened.enter_context(ReadHandle(folder / block.file)) for block in manifest.blocks}
+        handles = {name: opened.enter_context(ReadHandle(folder / block.file)) for name, block in entries.items()}
         for table in manifest.tables:
             handles[table.name] = opened.enter_context(ReadHandle(folder / table.file, is_random=True))
         opened.pop_all()

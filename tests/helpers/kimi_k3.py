@@ -163,7 +163,7 @@ def published_tensors(config: Mapping[str, Any], seed: int) -> dict[str, Array]:
 
 def published_shapes(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Name and shape of every tensor of a checkpoint that packs nothing."""
-    for name, shape in _text_shapes(config["text_config"]):
+    for name, shape in text_shapes(config["text_config"]):
         yield f"language_model.{name}", shape
     if "vision_config" in config:
         yield from _vision_shapes(config["vision_config"])
@@ -187,7 +187,8 @@ def _values(random: np.random.RandomState, name: str, shape: tuple[int, ...]) ->
     return values.astype(np.float32)
 
 
-def _text_shapes(text: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def text_shapes(text: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Names and shapes of the language model's tensors as Moonshot has them, before they are packed."""
     hidden = text["hidden_size"]
     yield "model.embed_tokens.weight", (text["vocab_size"], hidden)
     for index in range(text["num_hidden_layers"]):
