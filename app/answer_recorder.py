@@ -90,7 +90,7 @@ class AnswerRecorder(QObject):
         self._timer.timeout.connect(self.flush)
         self._retry = QTimer(self, interval=RETRY_INTERVAL_MS)
         self._retry.timeout.connect(lambda: self._thread.submit(self._write_all))
-        self.failed.connect(self._retry.start)
+        self.failed.connect(self._take_failure)
         self.recovered.connect(self._retry.stop)
 
     def begin(self, message_id: int) -> None:
@@ -128,6 +128,10 @@ class AnswerRecorder(QObject):
         self.flush()
         self._end(message_id, lambda: self._store.stop_answer(message_id))
 
+    def _take_failure(self, error: Exception) -> None:
+        if isinstance(error, _PASSING):
+            self._retry.start()
+
     def close(self) -> None:
         """Writes what is left and waits for it. May be called again."""
         if self._is_closed:
@@ -156,10 +160,11 @@ class AnswerRecorder(QObject):
                 self._unwritten[0]()
             except (EngineError, sqlite3.Error, OSError) as error:
                 log.warning("an answer could not be written: %r", error)
+                is_passing = isinstance(error, _PASSING)
                 if not self._has_failed:
-                    self._has_failed = True
+                    self._has_failed = is_passing
                     self.failed.emit(error)
-                if isinstance(error, _PASSING):
+                if is_passing:
                     return
             self._unwritten.popleft()
         if self._has_failed:

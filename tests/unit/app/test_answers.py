@@ -427,14 +427,17 @@ def test_saving_that_works_again_writes_what_waited_in_order_and_says_so(
 
 def test_what_can_never_be_written_holds_up_nothing(qtbot: QtBot, store: FakeAnswerStore) -> None:
     recorder = AnswerRecorder(store)
+    told: list[str] = []
+    recorder.failed.connect(lambda _error: told.append("failed"))
+    recorder.recovered.connect(lambda: told.append("recovered"))
     store.broken = sqlite3.IntegrityError("the message is gone")
     recorder.stop(5)
-    with qtbot.waitSignal(recorder.recovered):
-        pass
+    qtbot.waitUntil(lambda: told == ["failed"])
     store.broken = None
     recorder.stop(6)
     recorder.close()
     assert store.stopped == [6]
+    assert told == ["failed"]
 
 
 def test_tokens_that_could_not_be_written_are_written_with_the_next(qtbot: QtBot, store: FakeAnswerStore) -> None:
