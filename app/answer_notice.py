@@ -1,4 +1,4 @@
-"""What the whole window should say about answers: that they cannot be saved, and what the engine remarks on them.
+"""What the whole window should say about answers: that they cannot be saved or can be again, what the engine remarks.
 
 Owns these sentences in the window's one notice bar. Must not know how answers are kept or shown.
 """
@@ -18,6 +18,7 @@ class AnswerNotice(QObject):
         super().__init__(parent)
         self._bar = bar
         answers.saving_failed.connect(self._take_failure)
+        answers.saving_recovered.connect(self._take_recovery)
         answers.answer_noticed.connect(self._take_notice)
 
     @Slot(object)
@@ -30,6 +31,10 @@ class AnswerNotice(QObject):
             ),
             detail=str(error) or repr(error),
         )
+
+    @Slot()
+    def _take_recovery(self) -> None:
+        self._bar.show_notice(NoticeKind.SUCCESS, self.tr("Saving works again. Everything that waited is saved."))
 
     @Slot(int, object)
     def _take_notice(self, _message_id: int, notice: Notice) -> None:

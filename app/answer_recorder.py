@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ from engine.events import GenerationResult
 log = logging.getLogger(__name__)
 
 WRITE_INTERVAL_MS = 500
+RETRY_INTERVAL_MS = 3000
+_PASSING = (sqlite3.OperationalError, OSError)
+"""A full, locked or missing drive. Anything else would fail again, and must not hold up what comes after it."""
 
 
 class UnfinishedAnswer(Protocol):
@@ -63,24 +67,31 @@ class _Batch:
 
 
 class AnswerRecorder(QObject):
-    """Lives in the GUI thread. ``ended`` comes when the end of an answer is in the store.
+    """Lives in the GUI thread. ``ended`` comes when the end of an answer is in the store, or waits to be written.
 
-    ``failed`` (an exception) tells once that something could not be written; tokens are kept and written with the
-    next ones.
+    ``failed`` (an exception) tells once that something could not be written. What fails for a drive that is full, gone
+    or locked is kept, in order, and tried again until it works; then ``recovered`` comes.
     """
 
     ended = Signal(int)
     failed = Signal(object)
+    recovered = Signal()
 
     def __init__(self, store: AnswerStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="strata-answers")
         self._gathered: dict[int, _Batch] = {}
-        self._unwritten: dict[int, _Batch] = {}  # only the writing thread touches it
+        self._is_closed = False
+        # Only the writing thread touches these two.
+        self._unwritten: deque[Callable[[], None]] = deque()
         self._has_failed = False
         self._timer = QTimer(self, interval=WRITE_INTERVAL_MS, singleShot=True)
         self._timer.timeout.connect(self.flush)
+        self._retry = QTimer(self, interval=RETRY_INTERVAL_MS)
+        self._retry.timeout.connect(lambda: self._thread.submit(self._write_all))
+        self.failed.connect(self._take_failure)
+        self.recovered.connect(self._retry.stop)
 
     def begin(self, message_id: int) -> None:
         self._submit(lambda: self._store.begin_answer(message_id))
@@ -98,7 +109,11 @@ class AnswerRecorder(QObject):
         self._timer.stop()
         gathered, self._gathered = self._gathered, {}
         for message_id, batch in gathered.items():
-            self._submit(lambda message_id=message_id, batch=batch: self._append(message_id, batch))
+            self._submit(
+                lambda message_id=message_id, batch=batch: self._store.append_tokens(
+                    message_id, batch.token_ids, batch.text
+                )
+            )
 
     def finish(self, message_id: int, result: GenerationResult) -> None:
         """The result has all of the answer's text: what was gathered of it is not needed any more."""
@@ -113,39 +128,45 @@ class AnswerRecorder(QObject):
         self.flush()
         self._end(message_id, lambda: self._store.stop_answer(message_id))
 
+    def _take_failure(self, error: Exception) -> None:
+        if isinstance(error, _PASSING):
+            self._retry.start()
+
     def close(self) -> None:
-        """Writes what is left and waits for it."""
+        """Writes what is left and waits for it. May be called again."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._retry.stop()
         self.flush()
+        self._thread.submit(self._write_all)
         self._thread.shutdown(wait=True)
 
-    def _append(self, message_id: int, batch: _Batch) -> None:
-        earlier = self._unwritten.pop(message_id, _Batch())
-        whole = _Batch(earlier.token_ids + batch.token_ids, earlier.text + batch.text)
-        try:
-            self._store.append_tokens(message_id, whole.token_ids, whole.text)
-        except (EngineError, sqlite3.Error, OSError):
-            self._unwritten[message_id] = whole
-            raise
-
     def _end(self, message_id: int, write: Callable[[], None]) -> None:
-        def run() -> None:
-            try:
-                write()
-            finally:
-                self.ended.emit(message_id)
+        self._submit(write, lambda: self.ended.emit(message_id))
 
-        self._submit(run)
-
-    def _submit(self, write: Callable[[], None]) -> None:
+    def _submit(self, write: Callable[[], None], tried: Callable[[], None] = lambda: None) -> None:
         def run() -> None:
-            try:
-                write()
-            except (EngineError, sqlite3.Error, OSError) as error:
-                log.warning("an answer could not be written: %r", error)
-                if not self._has_failed:
-                    self._has_failed = True
-                    self.failed.emit(error)
-            else:
-                self._has_failed = False
+            self._unwritten.append(write)
+            self._write_all()
+            tried()
 
         self._thread.submit(run)
+
+    def _write_all(self) -> None:
+        """In the order in which it came: the end of an answer must not overtake its tokens."""
+        while self._unwritten:
+            try:
+                self._unwritten[0]()
+            except (EngineError, sqlite3.Error, OSError) as error:
+                log.warning("an answer could not be written: %r", error)
+                is_passing = isinstance(error, _PASSING)
+                if not self._has_failed:
+                    self._has_failed = is_passing
+                    self.failed.emit(error)
+                if is_passing:
+                    return
+            self._unwritten.popleft()
+        if self._has_failed:
+            self._has_failed = False
+            self.recovered.emit()

@@ -83,6 +83,7 @@ class AnswerQueue(QObject):
     answer_failed = Signal(int, object)  # EngineError
     model_changed = Signal(object)  # Loaded, or None
     saving_failed = Signal(object)  # the exception; answers go on, and are written when that works again
+    saving_recovered = Signal()
 
     def __init__(
         self,
@@ -103,6 +104,7 @@ class AnswerQueue(QObject):
         self._recorder = AnswerRecorder(store, self)
         self._recorder.ended.connect(self._take_written)
         self._recorder.failed.connect(self.saving_failed)
+        self._recorder.recovered.connect(self.saving_recovered)
         self._contexts: dict[str, int] = {}
         self._answers: list[_Answer] = []
         self._loaded: Loaded | None = None

@@ -110,6 +110,10 @@ ENGINE_ADVICE: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        "Repair it first: verify {model} --repair",
+        QT_TRANSLATE_NOOP("Engine", "Repair it in the library first."),
+    ),
+    (
         "Repair it with verify --repair.",
         QT_TRANSLATE_NOOP("Engine", "Repair it in the library."),
     ),

@@ -1,20 +1,21 @@
-"""Seconds per token and memory of a model on a measured machine, before anything of it is there. Pure numbers.
+"""Seconds per token and memory of a model on a measured machine, without a plan of the engine. Pure numbers.
 
 The arithmetic is that of ``engine/streaming/residency.py``: what fits into the budget stays, the rest streams
-through at most three slots, and reading, copying and computing overlap, so that the slowest decides. The engine
-plans with a model's real blocks; here they come from the catalogue, all layers alike, so expect a few per cent
-of difference. ``Engine.plan`` replaces these figures as soon as a model's files are on the computer.
+through at most three slots, a cache of experts gets what is left, and reading, copying and computing overlap, so that
+the slowest decides. Of a model in the store the shape is known; before anything is here it comes from the catalogue,
+all layers alike, so expect a few per cent of difference. ``Engine.plan`` plans with a model's real blocks.
 
 Knows no Qt and no sentences (``app.verdicts``).
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 from app.catalogue import CatalogueEntry
-from engine.api import MachineReport
+from engine.api import MachineReport, WeightShape, expected_hit_rate
 
 TYPICAL_ANSWER_TOKENS = 300
 
@@ -31,6 +32,10 @@ _ASSUMED_DEVICE_MEMORY = 200e9
 card (PCIe 3 x16, 200 GB/s) and matter only where little or nothing is read from the disk."""
 
 _UNKNOWN_LAYERS = 32
+_USUAL_EXPERTS = 128
+_USUAL_EXPERTS_PER_TOKEN = 8
+_ACTIVE_IN_NAME = re.compile(r"(\d+(?:\.\d+)?)B-A(\d+(?:\.\d+)?)B(?![A-Za-z0-9])", re.IGNORECASE)
+"""Publishers name mixtures of experts by all parameters and by those at work on a token: ``Qwen3-30B-A3B``."""
 
 _UNIFIED = frozenset({"mps", "cpu"})
 
@@ -58,10 +63,28 @@ def pace_of(s_per_token: float) -> Pace:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpertShape:
+    """Routed experts, each a record of ``nbytes``: of ``count`` a token uses ``routed``, ``in_layer`` of one layer."""
+
+    nbytes: float
+    count: int
+    routed: int
+    in_layer: int
+
+    @property
+    def least_bytes(self) -> float:
+        """Without room for the experts of one layer nothing runs."""
+        return self.in_layer * self.nbytes
+
+
+NO_EXPERTS = ExpertShape(0.0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class ModelShape:
     """Bytes in memory. ``lookup_bytes`` is an embedding of which only rows are read; ``head_bytes`` is used whole.
 
-    A layer is one block with all of its experts: this version of the engine streams no expert by itself.
+    A layer is one block; routed experts are in none, they stream one by one.
     """
 
     layers: int
@@ -69,6 +92,7 @@ class ModelShape:
     head_bytes: float
     lookup_bytes: float
     cache_bytes: float
+    experts: ExpertShape = NO_EXPERTS
 
     @property
     def used_bytes(self) -> float:
@@ -77,7 +101,9 @@ class ModelShape:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """``streamed_bytes`` are read from the disk for every token; ``memory_bytes`` is all that is taken of memory."""
+    """``streamed_bytes`` are read from the disk for every token, experts as often as they are expected to be missing;
+    ``memory_bytes`` is all that is taken of memory.
+    """
 
     s_per_token: float
     streamed_bytes: int
@@ -110,45 +136,102 @@ def shape_of(entry: CatalogueEntry) -> ModelShape:
     embedding = entry.vocabulary * entry.hidden_size * entry.bytes_per_parameter
     outside = embedding if entry.is_tied else 2 * embedding
     key_width = min(_KEY_WIDTH, entry.hidden_size)
+    experts = _experts_of(
+        entry.parameters * entry.bytes_per_parameter,
+        entry.active_parameters * entry.bytes_per_parameter,
+        entry.layers,
+        entry.experts,
+        entry.experts_per_token,
+    )
+    inside = entry.loaded_bytes - outside - experts.count * experts.nbytes
     return ModelShape(
         layers=entry.layers,
-        layer_bytes=max(entry.loaded_bytes - outside, 0) / entry.layers,
+        layer_bytes=max(inside, 0) / entry.layers,
         head_bytes=embedding,
         lookup_bytes=0 if entry.is_tied else embedding,
         cache_bytes=2 * 2 * key_width * entry.layers * min(_CONTEXT_TOKENS, entry.context),
+        experts=experts,
     )
 
 
-def shape_of_split(nbytes: int, entry: CatalogueEntry | None = None) -> ModelShape:
-    """A split of which only its bytes are known, or which the catalogue describes."""
+def shape_of_weights(weights: WeightShape, entry: CatalogueEntry | None = None) -> ModelShape:
+    """A model of the store, as its manifest describes it; the catalogue knows better what a conversation takes."""
+    usual_cache_bytes = 2 * 2 * _KEY_WIDTH * weights.layers * _CONTEXT_TOKENS
+    return ModelShape(
+        layers=weights.layers,
+        layer_bytes=weights.layer_bytes,
+        head_bytes=max(weights.used_bytes - weights.layers * weights.layer_bytes, 0),
+        lookup_bytes=weights.lookup_bytes,
+        cache_bytes=shape_of(entry).cache_bytes if entry else usual_cache_bytes,
+        experts=ExpertShape(weights.expert_bytes, weights.experts, weights.routed, weights.routed_in_layer),
+    )
+
+
+def shape_of_name(name: str, nbytes: int, entry: CatalogueEntry | None = None) -> ModelShape:
+    """A model of which its name and its bytes are known, or which the catalogue describes."""
     if entry is not None:
         return shape_of(entry)
-    layer = nbytes / _UNKNOWN_LAYERS
-    return ModelShape(_UNKNOWN_LAYERS, layer, 0, 0, 2 * 2 * _KEY_WIDTH * _UNKNOWN_LAYERS * _CONTEXT_TOKENS)
+    experts = NO_EXPERTS
+    if sizes := _ACTIVE_IN_NAME.search(name):
+        active = nbytes * min(float(sizes[2]) / float(sizes[1]), 1.0)
+        experts = _experts_of(nbytes, active, _UNKNOWN_LAYERS, _USUAL_EXPERTS, _USUAL_EXPERTS_PER_TOKEN)
+    layer = max(nbytes - experts.count * experts.nbytes, 0) / _UNKNOWN_LAYERS
+    cache_bytes = 2 * 2 * _KEY_WIDTH * _UNKNOWN_LAYERS * _CONTEXT_TOKENS
+    return ModelShape(_UNKNOWN_LAYERS, layer, 0, 0, cache_bytes, experts)
+
+
+def _experts_of(total: float, active: float, layers: int, experts: int, per_token: int) -> ExpertShape:
+    """From all bytes and those at work on a token: total = rest + all experts, active = rest + those of a token."""
+    if experts <= per_token or active >= total:
+        return NO_EXPERTS
+    every = min((total - active) * experts / (experts - per_token), total)
+    return ExpertShape(every / (experts * layers), experts * layers, per_token * layers, per_token)
 
 
 def estimate(shape: ModelShape, machine: MachineReport) -> Estimate | Shortage:
     """Seconds per token of ``shape`` on ``machine``, or what is missing to run even one block."""
     memory = _memory_of(machine)
-    room = memory.device - shape.cache_bytes
+    experts = shape.experts
+    room = memory.device - shape.cache_bytes - experts.least_bytes
     largest = max(shape.layer_bytes, shape.head_bytes)
     if room < largest:
-        return Shortage(round(largest + shape.cache_bytes), round(max(memory.device, 0)))
-    if shape.used_bytes + shape.lookup_bytes <= room:
-        total = shape.used_bytes + shape.lookup_bytes + shape.cache_bytes
-        return Estimate(shape.used_bytes / memory.speed, 0, round(total))
-    on_device, slots = _fill(shape, room, shape.used_bytes)
+        return Shortage(round(largest + shape.cache_bytes + experts.least_bytes), round(max(memory.device, 0)))
+    others = (experts.count - experts.in_layer) * experts.nbytes
+    computed = shape.used_bytes + experts.routed * experts.nbytes
+    if shape.used_bytes + shape.lookup_bytes + others <= room:
+        taken = shape.used_bytes + shape.lookup_bytes + experts.count * experts.nbytes + shape.cache_bytes
+        return Estimate(computed / memory.speed, 0, round(taken))
+    if experts.count and shape.used_bytes <= room:
+        on_device, slots = shape.used_bytes, 0.0
+    else:
+        on_device, slots = _fill(shape, room, shape.used_bytes)
+    cached = _cached_experts(experts, room - on_device - slots)
+    missed = _missed_bytes(experts, cached)
     away = shape.used_bytes - on_device
     on_host = host_slots = 0.0
     if memory.bus is not None:
         fits = away <= memory.host
         on_host, host_slots = (away, 0.0) if fits else _fill(shape, memory.host, away)
-    streamed = max(away - on_host, 0.0)
-    times = [streamed / machine.disk_bytes_per_second, shape.used_bytes / memory.speed]
+    streamed = max(away - on_host, 0.0) + missed
+    times = [streamed / machine.disk_bytes_per_second, computed / memory.speed]
     if memory.bus is not None:
-        times.append(away / memory.bus)
-    taken = on_device + slots + on_host + host_slots + shape.cache_bytes
+        times.append((away + missed) / memory.bus)
+    taken = on_device + slots + on_host + host_slots + cached * experts.nbytes + shape.cache_bytes
     return Estimate(max(times), round(streamed), round(taken))
+
+
+def _cached_experts(experts: ExpertShape, spare: float) -> int:
+    """How many find room beside the blocks; those of one layer always do."""
+    if not experts.count:
+        return 0
+    return min(experts.in_layer + int(max(spare, 0) // experts.nbytes), experts.count)
+
+
+def _missed_bytes(experts: ExpertShape, cached: int) -> float:
+    """What one token is expected to read of experts that are not in memory."""
+    if not experts.count:
+        return 0.0
+    return experts.nbytes * experts.routed * (1 - expected_hit_rate(cached / experts.count))
 
 
 def disk_need(entry: CatalogueEntry) -> int:

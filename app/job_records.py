@@ -23,6 +23,7 @@ class JobKind(StrEnum):
     DOWNLOAD = "download"
     VERIFY = "verify"
     REPAIR = "repair"
+    MOVE = "move"
 
 
 class JobState(StrEnum):
@@ -56,7 +57,8 @@ class JobError:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """``source`` is what the engine is given: a source to cut or to download, the name of a model to verify.
+    """``source`` is what the engine is given: a source to cut or to download, the name of a model to verify or move.
+    ``target`` is the folder of models it goes to, None for the usual one.
 
     ``model`` and ``folder`` are known once the engine has said them. ``waits_for_bytes``: paused until that much is
     free; ``waits_until``: paused until then, because the hub cannot be reached. ``is_stopping``: paused or cancelled,

@@ -64,6 +64,10 @@ def phase_text(phase: str) -> str:
         "verifying": QCoreApplication.translate("Jobs", "Reading back and checking"),
         "deleting": QCoreApplication.translate("Jobs", "Deleting the original"),
         "repairing": QCoreApplication.translate("Jobs", "Repairing"),
+        "copying": QCoreApplication.translate("Jobs", "Copying"),
+        "comparing": QCoreApplication.translate("Jobs", "Reading back and comparing"),
+        "switching": QCoreApplication.translate("Jobs", "Removing the old copy"),
+        "in use": QCoreApplication.translate("Jobs", "Copied. Waiting for the answer that uses this model"),
     }
     return names.get(phase, phase)
 
@@ -98,6 +102,8 @@ def percent_text(progress: JobProgress) -> str:
 
 def pace_of_job_text(progress: JobProgress, *, is_stalled: bool = False) -> str:
     """Speed and time left; a stalled job has the speed zero, not its last one. Planning moves no bytes at all."""
+    if progress.phase in ("switching", "in use"):
+        return ""
     if progress.phase == "planning":
         return QCoreApplication.translate("Jobs", "Looking through the model, a few seconds")
     if is_stalled or (is_of_download(progress) and not progress.bytes_per_second):

@@ -1,4 +1,4 @@
-"""The board of long jobs: splits, downloads, verifications and repairs, one after another, over any number of starts.
+"""The board of long jobs: splits, downloads, moves, checks and repairs, one after another, over any number of starts.
 
 Owns their records and their order. Every change is saved; what ran when the program ended goes on at the next start.
 Must not know pages, nor how the engine cuts.
@@ -22,6 +22,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.engine_calls import EngineCall
 from app.engine_host import EngineHost, EngineState
 from app.job_records import Job, JobError, JobKind, JobState, read_jobs, write_jobs
+from app.job_requests import request_of
 from engine.api import DEFAULT_FLOOR_BYTES, HubAccess
 from engine.errors import (
     AccessRefused,
@@ -34,7 +35,7 @@ from engine.errors import (
     HubUnreachable,
     ShortageError,
 )
-from engine.events import Event, Finished, JobProgress, Notice, Outcome, SplitResult, VerifyResult
+from engine.events import Event, Finished, JobProgress, MoveResult, Notice, Outcome, SplitResult, VerifyResult
 
 log = logging.getLogger(__name__)
 
@@ -150,11 +151,17 @@ class JobBoard(QObject):
         """Reads a model back; ``repair`` makes damaged files anew."""
         return self._add(JobKind.REPAIR if repair else JobKind.VERIFY, model, title, False)
 
+    def add_move(self, model: str, target: Path, *, title: str = "") -> str:
+        """Takes a model of the library to another folder of models."""
+        return self._add(JobKind.MOVE, model, title, False, target=target)
+
     def pause(self, job_id: str) -> None:
         self._stop(job_id, JobState.PAUSED)
 
     def cancel(self, job_id: str) -> None:
-        """What was cut stays on the disk, and can be gone on with by ``retry``, or removed in the library."""
+        """What was cut stays on the disk, and can be gone on with by ``retry``, or removed in the library. What a move
+        has copied is deleted: the model is where it was.
+        """
         self._stop(job_id, JobState.CANCELLED)
 
     def resume(self, job_id: str) -> None:
@@ -212,7 +219,12 @@ class JobBoard(QObject):
         if is_running and self._call is not None:
             self._call.cancel()
         elif state is JobState.CANCELLED:
-            self.job_ended.emit(job_id)
+            self._end_cancelled(self._jobs[job_id])
+
+    def _end_cancelled(self, job: Job) -> None:
+        if job.kind is JobKind.MOVE:
+            self._host.ask("discard_move", job.source)
+        self.job_ended.emit(job.id)
 
     def _queue(self, job_id: str, *states: JobState) -> None:
         job = self._jobs.get(job_id)
@@ -231,27 +243,10 @@ class JobBoard(QObject):
             return
         self._running = job.id
         self._change(job.id, state=JobState.RUNNING, error=None, is_stopping=False, notices=())
-        method, args, kwargs = self._request(job)
+        method, args, kwargs = request_of(job, access=self._hub_access, floor_bytes=self._floor_bytes())
         call = self._call = EngineCall(self._host, method, *args, parent=self, **kwargs)
         call.occurred.connect(self._take_event)
         call.failed.connect(self._take_failure)
-
-    def _request(self, job: Job) -> tuple[str, tuple[object, ...], dict[str, Any]]:
-        target = Path(job.target) if job.target else None
-        match job.kind:
-            case JobKind.SPLIT:
-                return "split", (job.source,), {"delete_original": job.delete_original, "target": target}
-            case JobKind.DOWNLOAD:
-                options = {
-                    "target": target,
-                    "keep_download": job.keeps_download,
-                    "floor_bytes": self._floor_bytes(),
-                }
-                return "download", (job.source, self._hub_access()), options
-            case JobKind.VERIFY:
-                return "verify", (job.source,), {"repair": False}
-            case JobKind.REPAIR:
-                return "verify", (job.source,), {"repair": True, "access": self._hub_access()}
 
     @Slot(object)
     def _take_event(self, event: Event) -> None:
@@ -272,7 +267,7 @@ class JobBoard(QObject):
         if job is None:
             return
         changes: dict[str, Any] = {"is_stopping": False}
-        if isinstance(finished.result, SplitResult):
+        if isinstance(finished.result, SplitResult | MoveResult):
             changes |= {"model": finished.result.model, "folder": finished.result.path}
         if isinstance(finished.result, VerifyResult):
             changes |= {"model": finished.result.model, "damaged": finished.result.damaged}
@@ -281,7 +276,10 @@ class JobBoard(QObject):
         elif job.state is JobState.RUNNING:
             changes["state"] = JobState.CANCELLED
         self._change(job.id, **changes)
-        if self._jobs[job.id].is_over:
+        job = self._jobs[job.id]
+        if job.state is JobState.CANCELLED:
+            self._end_cancelled(job)
+        elif job.is_over:
             self.job_ended.emit(job.id)
         self._go_on()
 
@@ -292,8 +290,8 @@ class JobBoard(QObject):
             return
         if job.state is not JobState.RUNNING:  # it was being stopped anyway
             self._change(job.id, is_stopping=False)
-            if job.is_over:
-                self.job_ended.emit(job.id)
+            if job.state is JobState.CANCELLED:
+                self._end_cancelled(job)
         elif isinstance(error, EngineDied) and self._may_go_on(job, error):
             self._change(job.id, state=JobState.QUEUED)
         elif isinstance(error, DiskFull):

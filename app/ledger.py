@@ -23,6 +23,7 @@ from engine.events import (
     JobProgress,
     LayerProgress,
     LoadProgress,
+    MoveResult,
     SplitResult,
     VerifyResult,
 )
@@ -32,12 +33,16 @@ log = logging.getLogger(__name__)
 SAVE_INTERVAL_MS = 1000
 
 _MOVES = {
-    "downloading": (False, True),
-    "cutting": (True, True),
-    "repairing": (True, True),
-    "verifying": (True, False),
+    "downloading": (0, 1),
+    "cutting": (1, 1),
+    "repairing": (1, 1),
+    "verifying": (1, 0),
+    "copying": (2, 2),
+    "comparing": (2, 0),
 }
-"""Whether the bytes of a job's phase are read from a drive, and whether they are written to one."""
+"""How often the bytes of a job's phase are read from a drive, and written to one. A move counts half of each byte
+when it is copied and half when it is read back.
+"""
 
 
 @dataclass(slots=True)
@@ -121,7 +126,7 @@ class Ledger(QObject):
     def _count_job(self, request_id: int, progress: JobProgress) -> None:
         """The first event of a meter says where an earlier run had stopped."""
         call = self._calls.setdefault(request_id, _Call())
-        is_read, is_written = _MOVES.get(progress.phase, (False, False))
+        reads, writes = _MOVES.get(progress.phase, (0, 0))
         meter = "download" if progress.phase in ("downloading", "waiting", "paused") else "blocks"
         before = call.places.get(meter, progress.bytes_done)
         moved = max(progress.bytes_done - before, 0)
@@ -131,7 +136,7 @@ class Ledger(QObject):
         call.places[meter] = progress.bytes_done
         call.cut_bytes += moved if progress.phase == "cutting" else 0
         call.checked_bytes += moved if progress.phase == "verifying" else 0
-        self._add(call, Tally(moved if is_read else 0, moved if is_written else 0))
+        self._add(call, Tally(reads * moved, writes * moved))
 
     def _settle(self, request_id: int, finished: Finished) -> None:
         """What progress did not show: events are sampled, and the last one may be missing."""
@@ -142,6 +147,18 @@ class Ledger(QObject):
             case SplitResult():
                 missing = max(finished.result.bytes_written - call.cut_bytes, 0)
                 self._add(call, Tally(missing, missing))
+            case MoveResult():
+                moved = Tally(
+                    finished.result.bytes_copied + finished.result.bytes_compared, finished.result.bytes_copied
+                )
+                counted = call.counted
+                self._add(
+                    call,
+                    Tally(
+                        max(moved.bytes_read - counted.bytes_read, 0),
+                        max(moved.bytes_written - counted.bytes_written, 0),
+                    ),
+                )
             case VerifyResult():
                 self._add(call, Tally(bytes_read=max(finished.result.bytes_read - call.checked_bytes, 0)))
             case None:

@@ -42,6 +42,11 @@ class Paths:
         return self.data_dir / "ledger.json"
 
     @property
+    def drives_file(self) -> Path:
+        """How fast drives were when they were measured."""
+        return self.data_dir / "drives.json"
+
+    @property
     def models_dir(self) -> Path:
         """The default folder of models, where the settings name no other."""
         return self.data_dir / "models"

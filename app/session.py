@@ -6,12 +6,14 @@ Owns log, crash hook, single instance, language. A data folder that cannot be us
 from __future__ import annotations
 
 import logging
+import sqlite3
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from typing import TypeVar
 
 from PySide6.QtCore import QProcess
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication
 
 from app.crash import CrashHook, CrashReport, take_fatal_trace, watch_for_fatal_signals
 from app.crash_dialog import CrashDialog
@@ -25,11 +27,15 @@ from app.program import Program
 from app.secrets import Secrets
 from app.settings import LANGUAGE, Settings
 from app.single_instance import SingleInstance
+from app.start_failure import is_tried_again
 from app.translation import install_language, language_in_use
 from app.watchdog import Watchdog
 from engine import __version__
+from engine.errors import EngineError
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 def run_session(options: Options) -> int:
@@ -43,11 +49,10 @@ def run_session(options: Options) -> int:
     app.setQuitOnLastWindowClosed(False)
     app.setWindowIcon(app_icon())
     paths = Paths(options.data_dir)
-    try:
-        paths.create()
-        settings = Settings(paths.settings_file, is_stored=not options.is_safe_mode)
-    except OSError as error:
-        QMessageBox.critical(None, "Strata", f"{paths.data_dir}\n\n{error}")
+    settings = _persist(
+        paths, lambda: _open_settings(paths, options), lambda: install_language(app, language_in_use(""))
+    )
+    if settings is None:
         return 1
     instance = SingleInstance(paths.instance_lock_file)
     if not instance.acquire():
@@ -62,7 +67,9 @@ def run_session(options: Options) -> int:
         ending.callback(hook.uninstall)
         install_language(app, language_in_use(settings.value(LANGUAGE)))
         _log.info("Strata %s starts%s", __version__, " in safe mode" if options.is_safe_mode else "")
-        program = Program(app, options, settings, secrets)
+        program = _persist(paths, lambda: Program(app, options, settings, secrets))
+        if program is None:
+            return 1
         ending.callback(program.stop)
         hook.crashed.connect(CrashDesk(program, paths).show)
         instance.activated.connect(program.show_window)
@@ -81,6 +88,24 @@ def run_session(options: Options) -> int:
     if program.wants_restart:
         QProcess.startDetached(sys.executable, sys.orig_argv[1:])
     return code
+
+
+def _open_settings(paths: Paths, options: Options) -> Settings:
+    paths.create()
+    return Settings(paths.settings_file, is_stored=not options.is_safe_mode)
+
+
+def _persist(paths: Paths, begin: Callable[[], T], prepare: Callable[[], object] = lambda: None) -> T | None:
+    """What ``begin`` makes, tried as often as the user wants; None to quit. ``prepare`` comes before a dialog."""
+    while True:
+        try:
+            return begin()
+        except (EngineError, sqlite3.Error, OSError) as error:
+            _log.error("cannot start: %r", error)
+            failure = error
+        prepare()
+        if not is_tried_again(failure, paths.data_dir):
+            return None
 
 
 class CrashDesk:

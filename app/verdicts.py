@@ -83,13 +83,19 @@ def reads_text(bytes_per_second: float) -> str:
 
 
 def duration_text(seconds: float | None) -> str:
-    """Coarse enough to read at a glance: ``0.04 s``, ``0.8 s``, ``42 s``, ``4 min``, ``2 h 10 min``, ``2 d 3 h``."""
+    """Coarse enough to read at a glance: ``3 ms``, ``0.04 s``, ``42 s``, ``4 min``, ``2 h 10 min``, ``2 d 3 h``.
+
+    Below a hundredth of a second in milliseconds: 300 tokens of what was rounded up to 0.01 s would not add up.
+    """
     if seconds is None:
         return UNKNOWN
+    if 0 < seconds < 0.0095:
+        decimals = 1 if seconds < 0.00095 else 0
+        shown = max(1000 * seconds, 0.1)
+        return QCoreApplication.translate("Verdicts", "{milliseconds} ms").format(milliseconds=f"{shown:.{decimals}f}")
     if seconds < 90:
         decimals = 2 if seconds < 0.095 else 1 if seconds < 9.95 else 0
-        shown = max(seconds, 0.01)
-        return QCoreApplication.translate("Verdicts", "{seconds} s").format(seconds=f"{shown:.{decimals}f}")
+        return QCoreApplication.translate("Verdicts", "{seconds} s").format(seconds=f"{seconds:.{decimals}f}")
     minutes = round(seconds / 60)
     if minutes < 90:
         return QCoreApplication.translate("Verdicts", "{minutes} min").format(minutes=minutes)

@@ -22,11 +22,15 @@ from engine.hub_access import SearchFilters as SearchFilters
 from engine.hub_access import SearchOrder as SearchOrder
 from engine.load_options import LoadOptions as LoadOptions
 from engine.reports import DeviceReport as DeviceReport
+from engine.reports import DriveReport as DriveReport
+from engine.reports import FolderReport as FolderReport
 from engine.reports import HubModel as HubModel
 from engine.reports import MachineReport as MachineReport
 from engine.reports import ModelInfo as ModelInfo
 from engine.reports import ModelPlan as ModelPlan
+from engine.reports import WeightShape as WeightShape
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES as DEFAULT_FLOOR_BYTES
+from engine.streaming.residency import expected_hit_rate as expected_hit_rate
 
 
 class Engine(Protocol):
@@ -39,7 +43,25 @@ class Engine(Protocol):
 
     def probe(self) -> MachineReport: ...
 
-    def plan(self, source: str, options: LoadOptions, *, delete_original: bool = False) -> ModelPlan: ...
+    def plan(
+        self, source: str, options: LoadOptions, *, delete_original: bool = False, target: Path | None = None
+    ) -> ModelPlan:
+        """``target`` is the folder of models it would go to, unless it was begun elsewhere."""
+        ...
+
+    def model_folders(self) -> list[FolderReport]: ...
+
+    def add_models_folder(self, folder: Path) -> None: ...
+
+    def forget_models_folder(self, folder: Path) -> None:
+        """Nothing in it is touched."""
+        ...
+
+    def list_drives(self) -> list[DriveReport]: ...
+
+    def measure_drive(self, folder: Path) -> float:
+        """Bytes per second; writes and removes one small file."""
+        ...
 
     def split(
         self, source: str, *, delete_original: bool, cancel: CancelToken, target: Path | None = None
@@ -69,8 +91,24 @@ class Engine(Protocol):
         """Deletes what an unfinished download, given up for good, has left here; the bytes that frees."""
         ...
 
+    def move(
+        self, model: str, target: Path, *, cancel: CancelToken, floor_bytes: int = DEFAULT_FLOOR_BYTES
+    ) -> Iterator[Event]:
+        """``JobProgress``, then ``Finished`` with a ``MoveResult``. Asked again, it goes on where it stopped."""
+        ...
+
+    def discard_move(self, model: str) -> int:
+        """Deletes what a move, given up for good, has copied; the bytes that frees."""
+        ...
+
     def plan_download(
-        self, repo: str, access: HubAccess, options: LoadOptions, *, keep_download: bool = False
+        self,
+        repo: str,
+        access: HubAccess,
+        options: LoadOptions,
+        *,
+        keep_download: bool = False,
+        target: Path | None = None,
     ) -> ModelPlan:
         """As ``plan``, for a model on the hub: from its small files and the heads of its weights."""
         ...

@@ -146,6 +146,18 @@ class SplitResult:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveResult:
+    """A finished (or cancelled, resumable) move. Bytes that were copied, and read back to be compared."""
+
+    model: str
+    path: str
+    files: int
+    bytes_copied: int
+    bytes_compared: int
+    elapsed_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class VerifyResult:
     """``damaged`` are the files that did not match; ``repaired`` those rewritten from the source."""
 
@@ -161,7 +173,7 @@ class Finished:
     """The last event of every long call."""
 
     outcome: Outcome
-    result: GenerationResult | SplitResult | VerifyResult | None = None
+    result: GenerationResult | SplitResult | VerifyResult | MoveResult | None = None
 
 
 Event = JobProgress | LoadProgress | Loaded | LayerProgress | TokenArrived | Notice | Finished

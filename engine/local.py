@@ -8,28 +8,32 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.cancel import Cancelled, CancelToken
+from engine.drives import list_drives, measure_drive, report_folders
 from engine.errors import EngineError, NotLoaded, UnsupportedModel
-from engine.events import Event, Finished, Outcome, SplitResult
+from engine.events import Event, Finished, JobProgress, Outcome, SplitResult
 from engine.generation.context_size import context_limit
 from engine.hub_access import HubAccess, SearchFilters
 from engine.lane import Emit, Lane
 from engine.load_options import LoadOptions
 from engine.models.own_models import read_own_tokenizer
-from engine.reports import HubModel, MachineReport, ModelInfo, ModelPlan
+from engine.reports import DriveReport, FolderReport, HubModel, MachineReport, ModelInfo, ModelPlan
 from engine.request_checks import read_chat_template
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.find_split import find_split
+from engine.store.head_cache import HeadCache
 from engine.store.image_support import accepts_images
 from engine.store.manifest import read_manifest
 from engine.store.model_config import read_config
 from engine.store.model_store import ModelState, ModelStore, StoredModel
+from engine.store.mover import discard_move, move_model
 from engine.store.open_source import open_source
 from engine.store.verifier import verify
+from engine.streaming.block_roles import weight_shape
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +61,9 @@ class LocalEngine:
         self._loaded: LoadedModel | None = None
         self._session: Session | None = None
         self._options = LoadOptions()
+        self._loading: Path | None = None
         self._counter: tuple[Path, ChatFormat] | None = None
+        self._heads = HeadCache()
 
     def __enter__(self) -> LocalEngine:
         return self
@@ -76,19 +82,49 @@ class LocalEngine:
         self.store.models_folder.mkdir(parents=True, exist_ok=True)
         return probe_machine(self.store.models_folder)
 
-    def plan(self, source: str, options: LoadOptions, *, delete_original: bool = False) -> ModelPlan:
+    def plan(
+        self, source: str, options: LoadOptions, *, delete_original: bool = False, target: Path | None = None
+    ) -> ModelPlan:
         """What a source would cost here. Raises ``EngineError`` with the reason where it cannot run."""
         from engine.planning import plan_model
 
-        return plan_model(source, self.store, options, delete_original=delete_original)
+        return plan_model(source, self.store.at(target), options, delete_original=delete_original)
 
     def plan_download(
-        self, repo: str, access: HubAccess, options: LoadOptions, *, keep_download: bool = False
+        self,
+        repo: str,
+        access: HubAccess,
+        options: LoadOptions,
+        *,
+        keep_download: bool = False,
+        target: Path | None = None,
     ) -> ModelPlan:
         """What a model on the hub would cost here, from less than a thousandth of its bytes."""
         from engine.planning import plan_hub_model
 
-        return plan_hub_model(repo, access, self.store, options, keep_download=keep_download)
+        return plan_hub_model(
+            repo, access, self.store.at(target), options, keep_download=keep_download, heads=self._heads
+        )
+
+    def model_folders(self) -> list[FolderReport]:
+        """Every folder models are looked for in, that for new ones first."""
+        return report_folders(self.store)
+
+    def add_models_folder(self, folder: Path) -> None:
+        """From now on its models are found. Raises ``InvalidRequest``, ``TargetNotWritable``."""
+        self.store.add_folder(folder)
+
+    def forget_models_folder(self, folder: Path) -> None:
+        """From now on its models are not found; nothing in it is touched. Raises ``InvalidRequest``."""
+        self.store.forget_folder(folder)
+
+    def list_drives(self) -> list[DriveReport]:
+        """The drives a model could be kept on, that for new models first. Measures nothing."""
+        return list_drives(self.store)
+
+    def measure_drive(self, folder: Path) -> float:
+        """Bytes per second of reading on the drive of ``folder``. Raises ``TargetNotWritable``, ``DiskFull``."""
+        return measure_drive(folder)
 
     def search_models(
         self, query: str, access: HubAccess, *, filters: SearchFilters | None = None, limit: int = 20
@@ -130,7 +166,7 @@ class LocalEngine:
         self, source: str, *, delete_original: bool, cancel: CancelToken, target: Path | None = None
     ) -> Iterator[Event]:
         """Cuts a source into the store, or says at once that it is there. Resumes what was begun."""
-        store = ModelStore(self.store.data_dir, models_folder=target) if target else self.store
+        store = self.store.at(target)
         from engine.store.splitter import split_source
 
         opened = open_source(source, store)
@@ -150,16 +186,53 @@ class LocalEngine:
         """Fetches a model from the hub and cuts it while it arrives. Resumes what was begun."""
         from engine.store.download import DownloadOptions, download_model
 
-        store = ModelStore(self.store.data_dir, models_folder=target) if target else self.store
-        options = DownloadOptions(keeps_download=keep_download, floor_bytes=floor_bytes)
-        return download_model(repo, store, access, cancel=cancel, options=options)
+        options = DownloadOptions(keeps_download=keep_download, floor_bytes=floor_bytes, heads=self._heads)
+        return download_model(repo, self.store.at(target), access, cancel=cancel, options=options)
 
     def discard_download(self, repo: str, *, target: Path | None = None) -> int:
         """Deletes what an unfinished download has left; the bytes that frees."""
         from engine.store.download import discard_download
 
-        store = ModelStore(self.store.data_dir, models_folder=target) if target else self.store
-        return discard_download(repo, store)
+        return discard_download(repo, self.store.at(target))
+
+    def move(
+        self, model: str, target: Path, *, cancel: CancelToken, floor_bytes: int = DEFAULT_FLOOR_BYTES
+    ) -> Iterator[Event]:
+        """Moves a model to another folder of models. Goes on with a move that was cut short.
+
+        Where it is loaded it is freed before its old place goes, after the answer that is under way.
+        """
+        return move_model(
+            model, target, self.store, cancel=cancel, floor_bytes=floor_bytes, run_alone=self._run_without
+        )
+
+    def discard_move(self, model: str) -> int:
+        """Deletes what a move that was given up has copied; the bytes that frees."""
+        return discard_move(model, self.store)
+
+    def _run_without(self, folder: Path, step: Callable[[], None]) -> Iterator[Event]:
+        """Runs ``step`` while the model in ``folder`` is not loaded: on the compute thread, if it is now."""
+
+        def job(_emit: Emit) -> Finished:
+            if self._uses(folder):
+                self.unload()
+            step()
+            return Finished(Outcome.DONE)
+
+        if not self._uses(folder):
+            step()
+            return
+        yield JobProgress("in use", 0, 0, "", 0, 0, 0.0, None)
+        for event in self._lane.events(job, CancelToken()):
+            if not isinstance(event, Finished):
+                yield event
+
+    def _uses(self, folder: Path) -> bool:
+        return folder == self._loading or (self._loaded is not None and self._loaded.folder == folder)
+
+    def _place_of(self, folder: Path) -> Path:
+        """A split that was moved since is found by its name. Raises ``ModelNotFound``."""
+        return folder if folder.is_dir() else self.store.resolve(folder.name)
 
     def find(self, model: str) -> Path | None:
         """The split that ``model`` means; None for a source that is not cut yet. Raises ``EngineError``."""
@@ -196,9 +269,12 @@ class LocalEngine:
         ``so_far`` are the token ids of an interrupted answer, which goes on after them. ``thinking`` sets the
         template's switch, where it has one.
         """
-        session = self._require_session()
+        self._require_session()
         return self._lane.events(
-            lambda emit: session.answer(messages, options, so_far=so_far, thinking=thinking, emit=emit, cancel=cancel),
+            # Asked for again on the lane: what is loaded may have been freed while this waited.
+            lambda emit: self._require_session().answer(
+                messages, options, so_far=so_far, thinking=thinking, emit=emit, cancel=cancel
+            ),
             cancel,
         )
 
@@ -228,6 +304,7 @@ class LocalEngine:
         if folder is None:
             self._require_session()
             folder = self._loaded.folder if self._loaded else Path()
+        folder = self._place_of(folder)
         if self._counter is None or self._counter[0] != folder:
             self._counter = folder, _open_counter(folder)
         return self._counter[1].count_tokens(messages)
@@ -258,10 +335,13 @@ class LocalEngine:
         from engine.loading import load_model
 
         self.unload()
+        self._loading = folder = self._place_of(folder)
         try:
             self._loaded = load_model(folder, options, emit, cancel)
         except Cancelled:
             return Finished(Outcome.CANCELLED)
+        finally:
+            self._loading = None
         self._options = options
         self._session = _open_session(self._loaded, options)
         # What is loaded lives as long as the model: nothing of it needs looking at by the collector again.
@@ -343,4 +423,5 @@ def _describe(model: StoredModel) -> ModelInfo:
         has_thinking_switch="enable_thinking" in template,
         source=model.source.path if model.source else None,
         accepts_images=sees,
+        weights=weight_shape(model.manifest) if model.manifest else None,
     )

@@ -19,12 +19,14 @@ from engine.hub_access import HubAccess
 from engine.load_options import LoadOptions
 from engine.loading import choose_budgets
 from engine.models.structure import BlockKind
-from engine.probe import measure_bus_speed, measure_compute_speed, measure_folder_speed, measure_read_speed
+from engine.probe import measure_bus_speed, measure_compute_speed
 from engine.reports import ModelPlan
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
-from engine.store.download import learnt_model
+from engine.store.download import learnt_model, parse_repo
+from engine.store.download_folder import find_home
 from engine.store.download_work import WHOLE, plan_room
 from engine.store.find_split import find_split
+from engine.store.head_cache import HeadCache
 from engine.store.image_support import accepts_images
 from engine.store.manifest import SourceKind, read_manifest
 from engine.store.model_config import read_config
@@ -36,6 +38,7 @@ from engine.store.split_plan import SplitPlan
 from engine.store.splitter import can_resume, find_done_blocks, plan_space
 from engine.streaming.block_roles import block_size, block_sizes, expert_sizes
 from engine.streaming.residency import BlockSize, ExpertSizes, ResidencyPlan, Speeds, plan_residency
+from engine.weights.read_speed import measure_folder_speed, measure_read_speed
 
 _PROBE_BYTES = 64 << 20
 
@@ -70,7 +73,7 @@ def plan_model(source_text: str, store: ModelStore, options: LoadOptions, *, del
     """
     folder = find_split(source_text, store)
     if folder is not None:
-        return _plan_shape(_shape_of_cut(folder), folder.name, store, options)
+        return _plan_shape(_shape_of_cut(folder), folder, store, options)
     source = open_source(source_text, store)
     folder = store.folder_for(source.record)
     journal = ProgressJournal(folder)
@@ -78,38 +81,47 @@ def plan_model(source_text: str, store: ModelStore, options: LoadOptions, *, del
     split.tensors.close()
     disk = plan_space(split, folder, delete_original=delete_original, done=find_done_blocks(split, folder))
     room = _Room(disk.first_bytes, disk.peak_bytes, disk.after_bytes)
-    return _plan_shape(_shape_of_split(split, room), folder.name, store, options)
+    return _plan_shape(_shape_of_split(split, room), folder, store, options)
 
 
 def plan_hub_model(
-    repo: str, access: HubAccess, store: ModelStore, options: LoadOptions, *, keep_download: bool
+    repo: str,
+    access: HubAccess,
+    store: ModelStore,
+    options: LoadOptions,
+    *,
+    keep_download: bool,
+    heads: HeadCache | None = None,
 ) -> ModelPlan:
-    """The same for ``owner/name[@revision]`` on the hub. Fetches its small files and the heads of its weights."""
-    with learnt_model(repo, access, store) as model:
-        name = store.folder_for(model.source.record).name
+    """The same for ``owner/name[@revision]`` on the hub. Fetches its small files and the heads of its weights, unless
+    ``heads`` has them.
+    """
+    store = find_home(store, *parse_repo(repo))
+    with learnt_model(repo, access, store, heads) as model:
+        folder = store.folder_for(model.source.record)
         if model.kind is not SourceKind.SAFETENSORS:
             raise UnsupportedModel(
                 f"{model.repo.title} has pickled weights, whose contents only the whole download tells.",
                 "Download it without a plan, or choose a version with safetensors files.",
             )
         if store.find_finished(model.source.record) is not None:
-            return _plan_shape(_shape_of_cut(store.models_folder / name), name, store, options)
+            return _plan_shape(_shape_of_cut(folder), folder, store, options)
         split = plan_source(model.source, untied=frozenset())
         room = plan_room(model, split, split.blocks, deletes=not keep_download, ahead=WHOLE if keep_download else 1)
         split.tensors.close()
         disk = _Room(room.first_bytes, room.peak_bytes, room.after_bytes)
         shape = _shape_of_split(split, disk)
-        return replace(_plan_shape(shape, name, store, options), download_bytes=model.download_bytes)
+        return replace(_plan_shape(shape, folder, store, options), download_bytes=model.download_bytes)
 
 
-def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOptions) -> ModelPlan:
+def _plan_shape(shape: _Shape, folder: Path, store: ModelStore, options: LoadOptions) -> ModelPlan:
     backend = open_backend(options.device)
     budgets = choose_budgets(shape.blocks, shape.dtype, shape.config, backend, options, shape.experts)
     plan = plan_residency(shape.blocks, budgets, is_unified=backend.is_unified, experts=shape.experts)
-    disk_speed = _measure_disk(store)
+    disk_speed = _measure_disk(folder.parent, store)
     context = planned_context(shape.config, options.context)
     return ModelPlan(
-        model=name,
+        model=folder.name,
         architecture=shape.architecture,
         dtype=str(shape.dtype).removeprefix("torch."),
         blocks=len(shape.blocks),
@@ -117,7 +129,7 @@ def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOption
         disk_now_bytes=shape.disk.first_bytes,
         disk_peak_bytes=shape.disk.peak_bytes,
         disk_after_bytes=shape.disk.after_bytes,
-        disk_free_bytes=shutil.disk_usage(_existing(store.models_folder)).free,
+        disk_free_bytes=shutil.disk_usage(_existing(folder.parent)).free,
         device=backend.name,
         device_bytes=plan.device_bytes,
         host_bytes=plan.host_bytes,
@@ -130,6 +142,7 @@ def _plan_shape(shape: _Shape, name: str, store: ModelStore, options: LoadOption
         disk_floor_bytes=0 if shape.is_cut else DEFAULT_FLOOR_BYTES,
         table_bytes=shape.table_bytes,
         accepts_images=shape.accepts_images,
+        folder=str(folder.parent),
     )
 
 
@@ -187,12 +200,12 @@ def _shape_of_split(split: SplitPlan, disk: _Room) -> _Shape:
     )
 
 
-def _measure_disk(store: ModelStore) -> float | None:
-    """Bytes per second where models live; where nothing can be written there, of the files it holds."""
+def _measure_disk(place: Path, store: ModelStore) -> float | None:
+    """Bytes per second in a folder of models; where nothing can be written there, of the files it holds."""
     with contextlib.suppress(OSError):
-        return measure_folder_speed(_existing(store.models_folder), _PROBE_BYTES)
+        return measure_folder_speed(_existing(place), _PROBE_BYTES)
     for model in store.list():
-        if model.manifest is not None:
+        if model.manifest is not None and model.folder.parent == place:
             files = [model.folder / block.file for block in model.manifest.blocks]
             with contextlib.suppress(OSError):
                 return measure_read_speed(files, most_bytes=2 * _PROBE_BYTES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import statistics
-import tempfile
 import time
 from pathlib import Path
 
@@ -17,11 +16,8 @@ from engine.backends.torch_backend import ACCELERATORS, open_backend
 from engine.errors import DeviceUnavailable
 from engine.reports import DeviceReport, MachineReport
 from engine.streaming.residency import Speeds
-from engine.weights.direct_io import ALIGNMENT, DirectWriter, ReadHandle, aligned_buffer
-from engine.weights.reader import DEFAULT_THREADS, Reader
+from engine.weights.read_speed import SAMPLE_BYTES, measure_folder_speed, measure_read_speed
 
-_SAMPLE_BYTES = 256 << 20
-_BLOCK_BYTES = 32 << 20
 _MATRIX_BYTES = 64 << 20
 
 
@@ -41,46 +37,6 @@ def probe_machine(models_folder: Path) -> MachineReport:
         compute_bytes_per_second=measure_compute_speed(open_backend("cpu"), torch.bfloat16),
         devices=tuple(_devices()),
     )
-
-
-def measure_folder_speed(folder: Path, sample_bytes: int = _SAMPLE_BYTES) -> float:
-    """Bytes per second of reading a fresh file past the page cache. Raises ``OSError`` where none can be written."""
-    with tempfile.TemporaryDirectory(prefix=".strata-probe-", dir=folder) as scratch:
-        path = Path(scratch) / "sample"
-        sample = memoryview(os.urandom(1 << 20))
-        with DirectWriter(path) as writer:
-            for _ in range(sample_bytes >> 20):
-                writer.write(sample)
-            writer.finish()
-        return measure_read_speed([path])
-
-
-def measure_read_speed(paths: list[Path], *, most_bytes: int = _SAMPLE_BYTES, threads: int = DEFAULT_THREADS) -> float:
-    """Bytes per second the streamer's own reader reaches on these files, into two alternating slots."""
-    reader = Reader(threads)
-    slots = [aligned_buffer(_BLOCK_BYTES) for _ in range(2)]
-    handles = [ReadHandle(path) for path in paths]
-    try:
-        ranges = [
-            (handle, offset, min(_BLOCK_BYTES, handle.size - offset))
-            for handle in handles
-            for offset in range(0, handle.size, _BLOCK_BYTES)
-        ]
-        done, started, pending = 0, time.perf_counter(), []
-        for index, (handle, offset, nbytes) in enumerate(ranges):
-            if len(pending) == len(slots):
-                pending.pop(0).wait()
-            pending.append(reader.submit(handle, offset, nbytes, slots[index % len(slots)]))
-            done += nbytes
-            if done >= most_bytes:
-                break
-        for ticket in pending:
-            ticket.wait()
-        return max(done, ALIGNMENT) / (time.perf_counter() - started)
-    finally:
-        reader.close()
-        for handle in handles:
-            handle.close()
 
 
 def measure_compute_speed(backend: Backend, dtype: torch.dtype) -> float:
@@ -116,7 +72,7 @@ def measure_bus_speed(backend: Backend) -> float:
 def measure_speeds(backend: Backend, dtype: torch.dtype, files: list[Path]) -> Speeds:
     """All three, for a prediction: a fraction of a second each."""
     return Speeds(
-        disk=measure_read_speed(files, most_bytes=_SAMPLE_BYTES // 2),
+        disk=measure_read_speed(files, most_bytes=SAMPLE_BYTES // 2),
         memory=measure_compute_speed(backend, dtype),
         bus=None if backend.is_unified else measure_bus_speed(backend),
     )

@@ -6,8 +6,29 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class WeightShape:
+    """What a token uses of a model's weights, from its manifest. Bytes.
+
+    ``used_bytes`` are all blocks used whole, of which one of the ``layers`` takes ``layer_bytes`` and the largest block
+    ``largest_bytes``; of ``lookup_bytes`` only rows are read. Of ``experts``, each of ``expert_bytes``, a token uses
+    ``routed``, and at most ``routed_in_layer`` of one layer.
+    """
+
+    layers: int
+    layer_bytes: int
+    largest_bytes: int
+    used_bytes: int
+    lookup_bytes: int
+    expert_bytes: int = 0
+    experts: int = 0
+    routed: int = 0
+    routed_in_layer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """One model of the store. ``state`` is "ready", "unfinished" or "damaged"; ``title`` is for people.
+    """One model of the store. ``state`` is "ready", "unfinished", "damaged", or "away" for one whose drive is not
+    connected; ``title`` is for people.
 
     ``context`` is the model's own limit in tokens, None where it names none; ``source`` what it was cut from.
     ``accepts_images``: whether the messages of a user may have images.
@@ -25,6 +46,8 @@ class ModelInfo:
     has_thinking_switch: bool
     source: str | None
     accepts_images: bool = False
+    weights: WeightShape | None = None
+    """None unless the model is ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +74,38 @@ class MachineReport:
     disk_bytes_per_second: float
     compute_bytes_per_second: float
     devices: tuple[DeviceReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DriveReport:
+    """A drive models can be kept on. ``folder`` is where they would go on it, which may not exist yet; bytes.
+
+    ``root`` is where the drive is mounted, or its letter. ``is_main``: new models go there.
+    """
+
+    folder: str
+    root: str
+    total_bytes: int
+    free_bytes: int
+    is_main: bool
+    is_writable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FolderReport:
+    """A folder models are looked for in. One that is not connected says what it held when it was last seen.
+
+    ``can_be_forgotten``: it is neither that for new models nor the data folder's own. Bytes, 0 where not connected.
+    """
+
+    path: str
+    is_main: bool
+    is_connected: bool
+    models: int
+    nbytes: int
+    total_bytes: int
+    free_bytes: int
+    can_be_forgotten: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +144,8 @@ class ModelPlan:
     """Lookup tables that stay on the disk, read row by row; part of neither ``streamed_bytes`` nor any tier."""
     accepts_images: bool = False
     """Whether the messages of a user may have images."""
+    folder: str = ""
+    """The folder of models it is in, or goes to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,16 +24,18 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from app.about_dialog import AboutDialog
-from app.conversations.records import Draft
+from app.conversations.records import Draft, StoreError
 from app.crash import CrashReport
 from app.crash_dialog import CrashDialog
 from app.icons import app_icon
+from app.library.move_dialog import MoveDialog
 from app.main_window import MainWindow
 from app.pages import PageName, program_pages
 from app.paths import Paths
 from app.services import Services
 from app.settings import MODELS_FOLDER, RAM_BUDGET, SETUP_FINISHED
 from app.shortcuts_dialog import ShortcutsDialog
+from app.start_failure import StartFailureDialog
 from app.theme import ThemeChoice
 from app.translation import install_language
 from tests.helpers.fake_engine import FakeEngineHost, layer_progress
@@ -159,6 +161,16 @@ def shoot_library(studio: Studio, shoot: Shoot) -> None:
         studio.engine.send(request.request_id, SPLITTING)
     settle(400)
     shoot(window, "library")
+    page = cast(Any, window._page(PageName.LIBRARY))
+    page._scroll.verticalScrollBar().setValue(page._scroll.verticalScrollBar().maximum())
+    settle()
+    shoot(window, "library-folders")
+    page._places.ask_where(page._models[0])
+    settle(300)
+    dialog = window.findChildren(MoveDialog)[-1]
+    shoot(dialog, "library-move")
+    dialog.accept()
+    settle(100)
     window.close_for_good()
 
 
@@ -182,7 +194,13 @@ def shoot_settings(studio: Studio, shoot: Shoot) -> None:
 
 def dialogs(services: Services, window: QWidget) -> dict[str, QDialog]:
     report = CrashReport("ValueError", "Strata · Python 3.11 · Qt 6\nThread: MainThread\nTraceback …\nValueError: x")
+    failure = StoreError(
+        f"The conversations in {services.paths.conversations_file.name} cannot be opened.",
+        "Check that the folder can be written and the drive is not full.",
+        detail="OperationalError('database is locked')",
+    )
     return {
+        "start-failure": StartFailureDialog(failure, services.paths.data_dir),
         "shortcuts": ShortcutsDialog(window),
         "about": AboutDialog(window),
         "crash": CrashDialog(report, services.paths.logs_dir, window),

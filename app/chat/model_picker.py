@@ -171,6 +171,8 @@ class ModelPicker(QFrame):
             parts.append(self.tr("not cut to its end yet"))
         elif model.state == "damaged":
             parts.append(self.tr("damaged: repair it in the library"))
+        elif model.state == "away":
+            parts.append(self.tr("on a drive that is not connected"))
         return " · ".join(parts)
 
     def _choose(self, item: QListWidgetItem) -> None:

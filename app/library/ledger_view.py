@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from app.days import day_text
 from app.ledger import Ledger
-from app.library.usage import day_text
 from app.theme import tokens
 from app.widgets.column import section
 from app.widgets.labels import IconLabel, paragraph

@@ -19,7 +19,7 @@ from app.wizard.offer_texts import PACE_ROLES, dtype_text
 from engine.quantities import format_size
 
 _SIZE_WIDTH = 72
-_MAIN_WIDTH = 132
+_MAIN_WIDTH = 136
 """Sizes and buttons of all rows stand below each other."""
 
 
@@ -32,6 +32,8 @@ class ModelRow(QWidget):
     remove_asked = Signal()
     folder_asked = Signal()
     finish_asked = Signal()
+    move_asked = Signal()
+    look_asked = Signal()
 
     def __init__(self, model: ShelfModel, *, is_busy: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,6 +62,9 @@ class ModelRow(QWidget):
             self.main = button(self.tr("Finish"), icon_name="play")
             self.main.clicked.connect(self.finish_asked)
             self.main.setEnabled(info.source is not None and not is_busy)
+        elif info.state == "away":
+            self.main = button(self.tr("Look again"), icon_name="refresh")
+            self.main.clicked.connect(self.look_asked)
         else:
             self.main = button(self.tr("Remove…"), icon_name="trash")
             self.main.clicked.connect(self.remove_asked)
@@ -92,6 +97,8 @@ class ModelRow(QWidget):
             return [(self.tr("Unfinished"), "badge-warning")]
         if state == "damaged":
             return [(self.tr("Damaged"), "badge-danger")]
+        if state == "away":
+            return [(self.tr("Not connected"), "badge-warning")]
         pace = self.model.pace
         return [(pace_text(pace), PACE_ROLES[pace])] if pace is not None else []
 
@@ -101,6 +108,8 @@ class ModelRow(QWidget):
             return self.tr("Only partly cut. Finishing goes on after the last block that is done.")
         if info.state == "damaged":
             return self.tr("Its description cannot be read. Remove it, then add it again from its original.")
+        if info.state == "away":
+            return self.tr("It is on a drive that is not connected. Connect it, and the model is here again.")
         if self.model.found is None:
             return self.tr("Ready")
         return verdict(self.model.found)
@@ -135,7 +144,14 @@ class ModelRow(QWidget):
             repair = menu.addAction(icon("repair"), self.tr("Repair from the original"))
             repair.triggered.connect(self.repair_asked)
             repair.setEnabled(info.source is not None and not self.is_busy)
+            move = menu.addAction(icon("move"), self.tr("Move to another drive…"))
+            move.triggered.connect(self.move_asked)
+            move.setEnabled(not self.is_busy)
             menu.addSeparator()
+        if info.state == "away":
+            # Its folder cannot be opened, and what is on a drive that is elsewhere cannot be removed.
+            menu.addAction(icon("refresh"), self.tr("Look again")).triggered.connect(self.look_asked)
+            return menu
         menu.addAction(icon("folder-open"), self.tr("Open its folder")).triggered.connect(self.folder_asked)
         menu.addSeparator()
         remove = menu.addAction(icon("trash"), self.tr("Remove…"))

@@ -15,11 +15,13 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QStackedWidget,
 from app.catalogue import read_catalogue
 from app.chat_start import start_chat
 from app.engine_calls import EngineCall
+from app.engine_host import EngineState
 from app.icons import icon
 from app.job_records import Job, JobKind, JobState
 from app.library.job_row import JobRow
 from app.library.ledger_view import LedgerView
 from app.library.model_row import ModelRow
+from app.library.places import Places
 from app.library.removal import removal_question
 from app.library.shelf import Order, ShelfModel, arrange, is_download, shelve, total_bytes
 from app.machine_watch import MachineWatch
@@ -50,6 +52,10 @@ class LibraryPage(QWidget):
         self._services = services
         self._catalogue = read_catalogue()
         self._machine = MachineWatch(services.engine, services.paths, self)
+        self._places = Places(services, self)
+        self._places.changed.connect(self._ask_models)
+        self._places.failed.connect(self._show_failure)
+        self.folders = self._places.view
         self._models: list[ShelfModel] = []
         self._call: EngineCall | None = None
         self._job_rows: dict[str, JobRow] = {}
@@ -77,6 +83,7 @@ class LibraryPage(QWidget):
         board.job_removed.connect(self._take_job_removed)
         board.job_ended.connect(self._take_job_end)
         self._machine.measured.connect(lambda _report: self._shelve(None))
+        services.engine.engine_state_changed.connect(self._take_engine_state)
 
     def open(self) -> None:
         """Reads what is there now."""
@@ -119,6 +126,7 @@ class LibraryPage(QWidget):
         self._nothing = paragraph(self.tr("No model matches. Try fewer words."), "muted")
         self._nothing.hide()
         column.addWidget(self._nothing)
+        column.addWidget(self.folders)
         self.ledger = LedgerView(self._services.ledger)
         column.addWidget(self.ledger)
         column.addStretch(1)
@@ -150,11 +158,16 @@ class LibraryPage(QWidget):
 
     # Models
 
+    def _take_engine_state(self, state: str) -> None:
+        if state == EngineState.READY and self.isVisible():
+            self._ask_models()
+
     def _ask_models(self) -> None:
         call = EngineCall(self._services.engine, "list_models", parent=self)
         self._call = call
         call.result.connect(lambda models: self._shelve(models) if call is self._call else None)
         call.failed.connect(self._show_failure)
+        self._places.look()
 
     def _shelve(self, models: Sequence[ModelInfo] | None) -> None:
         """None: the same models again, judged by what was measured since."""
@@ -189,6 +202,8 @@ class LibraryPage(QWidget):
         row.repair_asked.connect(lambda: self._repair(model))
         row.remove_asked.connect(lambda: self._confirm_removal(model))
         row.finish_asked.connect(lambda: self._finish(model))
+        row.move_asked.connect(lambda: self._places.ask_where(model))
+        row.look_asked.connect(self._ask_models)
         row.folder_asked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(info.path)))
         return row
 
@@ -206,7 +221,7 @@ class LibraryPage(QWidget):
         else:
             text = self.tr("{count} models take {size}").format(count=len(self._models), size=total)
         free = free_on_drive(models_folder(self._services.settings, self._services.paths))
-        if free is None:
+        if free is None or len({str(Path(model.info.path).parent) for model in self._models}) > 1:
             return text
         return self.tr("{models}; {free} are free on their drive").format(models=text, free=format_size(free))
 
@@ -239,10 +254,11 @@ class LibraryPage(QWidget):
                 jobs.retry(job.id)
         if any(job.state is not JobState.DONE for job in begun):
             return
+        target = Path(info.path).parent
         if is_download(model, self._downloads()):
-            jobs.add_download(info.title, title=model.short)
+            jobs.add_download(info.title, target=target, title=model.short)
         else:
-            jobs.add_split(info.source or "", title=model.short)
+            jobs.add_split(info.source or "", target=target, title=model.short)
 
     def _downloads(self) -> Path:
         return downloads_folder(self._services.settings, self._services.paths)
@@ -330,6 +346,9 @@ class LibraryPage(QWidget):
             )
         elif job.kind is JobKind.REPAIR:
             self._say(NoticeKind.SUCCESS, self.tr("{model} is whole again.").format(model=self._short(job.source)))
+        elif job.kind is JobKind.MOVE:
+            text = self.tr("{model} is in {folder} now. It was read back and compared.")
+            self._say(NoticeKind.SUCCESS, text.format(model=self._short(job.source), folder=job.target))
 
     def _offer_repair(self, job: Job) -> None:
         board = self._services.jobs

@@ -24,6 +24,20 @@ def removal_question(model: ShelfModel, downloads: Path, parent: QWidget) -> Que
     )
 
 
+def forgetting_question(folder: str, parent: QWidget) -> QuestionDialog:
+    """Accepted where the folder is to be taken off the list."""
+    return QuestionDialog(
+        QCoreApplication.translate("Library", "Take this folder off the list?"),
+        QCoreApplication.translate(
+            "Library",
+            "Nothing in {folder} is touched. Its models are no longer shown here, until you add the folder again.",
+        ).format(folder=folder),
+        yes=QCoreApplication.translate("Library", "Take it off"),
+        no=QCoreApplication.translate("Library", "Keep it"),
+        parent=parent,
+    )
+
+
 def removal_text(model: ShelfModel, downloads: Path) -> str:
     size = format_size(model.info.nbytes)
     if is_download(model, downloads):

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from app.catalogue import CatalogueEntry, find_entry
-from app.estimates import Estimate, Pace, Shortage, estimate, pace_of, shape_of_split
+from app.estimates import Estimate, Pace, Shortage, estimate, pace_of, shape_of_name, shape_of_weights
 from engine.api import MachineReport, ModelInfo
 
 
@@ -63,8 +63,9 @@ def total_bytes(models: Sequence[ShelfModel]) -> int:
 
 
 def is_download(model: ShelfModel, downloads: Path) -> bool:
-    """Whether its original was fetched by Strata itself, into its folder of downloads."""
-    return bool(model.info.source) and Path(model.info.source or "").is_relative_to(downloads)
+    """Whether its original was fetched by Strata itself, into a folder of downloads."""
+    source = Path(model.info.source or "")
+    return source.is_relative_to(downloads) or source.parent.name == ".downloads"
 
 
 def _shelf_model(
@@ -72,7 +73,8 @@ def _shelf_model(
 ) -> ShelfModel:
     owner, _, short = info.title.rpartition("/")
     is_known = machine is not None and info.state == "ready"
-    found = estimate(shape_of_split(info.nbytes, entry), machine) if is_known and machine is not None else None
+    shape = shape_of_weights(info.weights, entry) if info.weights else shape_of_name(info.title, info.nbytes, entry)
+    found = estimate(shape, machine) if is_known and machine is not None else None
     return ShelfModel(info, owner, short, found, used_at)
 
 

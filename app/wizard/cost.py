@@ -11,7 +11,8 @@ from engine.api import ModelPlan
 class Cost:
     """``ticked`` is the plan with the box ticked; None while it is not known, or where there is nothing to tick.
 
-    The box keeps what is fetched (``is_download``), or deletes the original as it is cut. Bytes.
+    The box keeps what is fetched (``is_download``), or deletes the original as it is cut. Bytes. ``folder`` is the
+    folder of models it goes to; ``is_begun_there``: another was chosen, but it was begun in this one.
     """
 
     plan: ModelPlan
@@ -20,6 +21,7 @@ class Cost:
     drive_total_bytes: int
     floor_bytes: int
     folder: str
+    is_begun_there: bool = False
 
     def chosen(self, is_ticked: bool) -> ModelPlan:
         return self.ticked if is_ticked and self.ticked is not None else self.plan

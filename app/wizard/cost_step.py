@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum, auto
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QProgressBar, QVBoxLayout, QWidget
 
+from app.drive_picker import DrivePicker
+from app.drive_watch import Drive
 from app.theme import tokens
 from app.verdicts import answer_s, disk_verdict, duration_text, plan_verdict, speed_text
 from app.widgets.column import section
-from app.widgets.labels import ElidedLabel, paragraph
+from app.widgets.labels import paragraph
 from app.widgets.notice_bar import NoticeBar, NoticeKind
 from app.wizard.access_box import AccessBox
 from app.wizard.cost import Cost
@@ -28,18 +31,24 @@ class Next(Enum):
     AGAIN = auto()
     OTHER = auto()
     DELETE = auto()
+    USUAL_FOLDER = auto()
 
 
 class CostStep(StepView):
-    """``box_ticked``: the one box about files. ``planning_asked``: look at the model again."""
+    """``box_ticked``: the one box about files. ``planning_asked``: look at the model again.
+
+    ``target_chosen`` carries the folder it is to go to, empty for the usual one.
+    """
 
     box_ticked = Signal(bool)
     planning_asked = Signal()
+    target_chosen = Signal(str)
     other_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("", "", parent=parent)
         self._cost: Cost | None = None
+        self._drives: Sequence[Drive] = ()
         self.notice = NoticeBar()
         self.notice.action_chosen.connect(self._act)
         self._next = Next.AGAIN
@@ -83,13 +92,14 @@ class CostStep(StepView):
         column = QVBoxLayout(box)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(look.m)
-        column.addWidget(section(self.tr("On the drive")))
+        column.addWidget(section(self.tr("Where it goes")))
+        self.place = DrivePicker(self.tr("Where it goes"))
+        self.place.chosen.connect(self.target_chosen)
+        column.addWidget(self.place)
         self._space = Figures()
         column.addWidget(self._space)
         self._bar = DriveBar()
         column.addWidget(self._bar)
-        self._folder = ElidedLabel(role="small")
-        column.addWidget(self._folder)
         self.box = QCheckBox()
         self.box.toggled.connect(self.box_ticked)
         self.box.toggled.connect(self._refresh)
@@ -125,13 +135,19 @@ class CostStep(StepView):
         self._body.show()
         self._refresh()
 
-    def show_failure(self, error: EngineError, *, can_retry: bool) -> None:
-        """The sentence, the next step, one button for it; for a gated model its page and a box for the token."""
+    def show_failure(self, error: EngineError, *, can_retry: bool, has_target: bool = False) -> None:
+        """The sentence, the next step, one button for it; for a gated model its page and a box for the token.
+
+        ``has_target``: a folder was chosen for this model, and may be the reason.
+        """
         self._cost = None
         self._wait.hide()
         self._body.hide()
-        self._next = Next.AGAIN if can_retry else Next.OTHER
-        action = self.tr("Check again") if can_retry else self.tr("Choose another model")
+        self._next = Next.OTHER
+        action = self.tr("Choose another model")
+        if can_retry:
+            self._next = Next.USUAL_FOLDER if has_target else Next.AGAIN
+            action = self.tr("Use the usual folder") if has_target else self.tr("Check again")
         self.notice.show_error(NoticeKind.DANGER, error, action=action, can_dismiss=False)
         self.forward.hide()
         if isinstance(error, AccessRefused):
@@ -146,6 +162,8 @@ class CostStep(StepView):
                 self.other_asked.emit()
             case Next.DELETE:
                 self.box.setChecked(True)
+            case Next.USUAL_FOLDER:
+                self.target_chosen.emit("")
 
     def _refresh(self) -> None:
         cost = self._cost
@@ -210,7 +228,24 @@ class CostStep(StepView):
             peak=plan.disk_peak_bytes,
             after=plan.disk_after_bytes,
         )
-        self._folder.set_text(self.tr("It goes to {folder}").format(folder=cost.folder))
+        self._show_place(cost)
+
+    def _show_place(self, cost: Cost) -> None:
+        self.place.show_drives(self._drives, cost.folder)
+        self.place.set_changeable(not cost.is_begun_there)
+        if cost.is_begun_there:
+            self.place.say(self.tr("It was begun in {folder} and is finished there.").format(folder=cost.folder))
+
+    def show_drives(self, drives: Sequence[Drive]) -> None:
+        """Again, with what was measured meanwhile."""
+        self._drives = drives
+        if self._cost is not None:
+            self._show_place(self._cost)
+
+    def show_planning_again(self) -> None:
+        """For another folder: what is shown stays until the new figures are there."""
+        self._wait.show()
+        self.forward.setEnabled(False)
 
     def _show_box(self, cost: Cost) -> None:
         ticked = cost.ticked
@@ -258,7 +293,7 @@ class CostStep(StepView):
         next_step = (
             self.tr("Free some space, or let the original be deleted as it is cut.")
             if helps
-            else self.tr("Free some space, or choose a folder on another drive in the settings.")
+            else self.tr("Free some space, or let it go to another drive.")
         )
         self._next = Next.DELETE if helps else Next.AGAIN
         action = self.tr("Delete it as it is cut") if helps else self.tr("Check again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
@@ -46,11 +47,14 @@ class Costing(QObject):
         settings = self._services.settings
         options = LoadOptions(ram=settings.value(RAM_BUDGET), vram=settings.value(VRAM_BUDGET))
         source, engine = self._state.source, self._services.engine
+        target = Path(self._state.target) if self._state.target else None
         if self._state.is_download:
             access = hub_access(settings, self._services.secrets)
-            call = EngineCall(engine, "plan_download", source, access, options, parent=self, keep_download=is_ticked)
+            call = EngineCall(
+                engine, "plan_download", source, access, options, parent=self, keep_download=is_ticked, target=target
+            )
         else:
-            call = EngineCall(engine, "plan", source, options, parent=self, delete_original=is_ticked)
+            call = EngineCall(engine, "plan", source, options, parent=self, delete_original=is_ticked, target=target)
         self._call = call
         call.result.connect(lambda plan: self._take(call, plan))
         call.failed.connect(lambda error: self._fail(call, error))
@@ -72,12 +76,14 @@ class Costing(QObject):
             self.failed.emit(error)
 
     def _first(self, plan: ModelPlan) -> Cost:
-        folder = models_folder(self._services.settings, self._services.paths)
+        wanted = self._state.target or str(models_folder(self._services.settings, self._services.paths))
+        folder = plan.folder or wanted
         return Cost(
             plan=plan,
             ticked=None,
             is_download=self._state.is_download,
-            drive_total_bytes=total_on_drive(folder) or 0,
+            drive_total_bytes=total_on_drive(Path(folder)) or 0,
             floor_bytes=self._services.settings.value(FREE_SPACE_FLOOR),
-            folder=str(folder),
+            folder=folder,
+            is_begun_there=folder != wanted,
         )

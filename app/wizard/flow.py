@@ -41,6 +41,7 @@ class FlowState:
     """``source`` is what ``Engine.plan`` takes, or with ``is_download`` a name on the hub.
 
     ``job_id`` names the job on the job board once it was begun. ``keep_download``: the fetched files stay as well.
+    ``target`` is the folder of models it goes to, empty for the usual one.
     """
 
     step: Step = Step.WELCOME
@@ -50,6 +51,7 @@ class FlowState:
     delete_original: bool = False
     keep_download: bool = False
     job_id: str = ""
+    target: str = ""
 
 
 def welcome() -> FlowState:
@@ -78,6 +80,11 @@ def decide_files(state: FlowState, is_ticked: bool) -> FlowState:
     if state.is_download:
         return replace(state, keep_download=is_ticked)
     return replace(state, delete_original=is_ticked and state.source != STARTER_SOURCE)
+
+
+def choose_target(state: FlowState, folder: str) -> FlowState:
+    """The folder of models it goes to; empty for the usual one."""
+    return replace(state, target=folder)
 
 
 def is_box_ticked(state: FlowState) -> bool:
@@ -135,6 +142,7 @@ def from_json(text: str) -> FlowState | None:
             delete_original=bool(row["delete_original"]),
             keep_download=bool(row["keep_download"]),
             job_id=str(row["job_id"]),
+            target=str(row.get("target", "")),
         )
     except (ValueError, KeyError):
         return None

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
+from app.drive_texts import drive_title, free_text, measured_text, speed_words
+from app.drive_watch import Drive
 from app.theme import tokens
 from app.verdicts import duration_text, reads_text
 from app.widgets.buttons import button
+from app.widgets.column import section
 from app.widgets.labels import IconLabel, label, line, paragraph
 from app.widgets.notice_bar import NoticeBar, NoticeKind
 from app.wizard.step_view import StepView
@@ -38,10 +43,19 @@ class MachineStep(StepView):
         self.column.addWidget(self._facts)
         self.meaning = paragraph("")
         self.column.addWidget(self.meaning)
+        self._drives_title = section(self.tr("Your other drives"))
+        self._drives = QFrame()
+        self._drives.setProperty("role", "card")
+        self._drive_rows = QVBoxLayout(self._drives)
+        self._drive_rows.setContentsMargins(tokens().l, tokens().s, tokens().l, tokens().s)
+        self._drive_rows.setSpacing(0)
+        self.column.addWidget(self._drives_title)
+        self.column.addWidget(self._drives)
         self.again = button(self.tr("Measure again"), "quiet", icon_name="refresh")
         self.again.clicked.connect(self.measuring_asked)
         self.foot.insertWidget(2, self.again)
         self.column.addStretch(1)
+        self.show_drives(())
         self.show_waiting()
 
     def show_waiting(self) -> None:
@@ -58,6 +72,19 @@ class MachineStep(StepView):
                 self._rows.addWidget(line())
             self._rows.addWidget(_Fact(icon_name, title, text))
         self.meaning.setText(meaning_text(machine))
+
+    def show_drives(self, drives: Sequence[Drive]) -> None:
+        """All but the one that holds the models, which is part of the machine. Speeds follow as they are measured."""
+        others = [drive for drive in drives if not drive.report.is_main]
+        for each in (self._drives_title, self._drives):
+            each.setVisible(bool(others))
+        _empty(self._drive_rows)
+        for index, drive in enumerate(others):
+            if index:
+                self._drive_rows.addWidget(line())
+            fact = _Fact("disk", drive_title(drive.report), f"{speed_words(drive)} · {free_text(drive.report)}")
+            fact.setToolTip(measured_text(drive))
+            self._drive_rows.addWidget(fact)
 
     def show_failure(self, error: EngineError) -> None:
         self._show(is_waiting=False)
@@ -139,8 +166,8 @@ def meaning_text(machine: MachineReport) -> str:
     per_ten_gb = duration_text(10e9 / machine.disk_bytes_per_second)
     return QCoreApplication.translate(
         "Machine",
-        "What fits into memory answers quickly. Of a larger model the rest is read from this drive for every token: "
-        "each 10 GB of it takes {time}.",
+        "What fits into memory answers quickly. Of a larger model the rest is read from its drive for every token: "
+        "each 10 GB from this one takes {time}.",
     ).format(time=per_ten_gb)
 
 

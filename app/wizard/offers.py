@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.catalogue import CatalogueEntry, find_entry
-from app.estimates import Estimate, Pace, Shortage, disk_need, estimate, pace_of, shape_of, shape_of_split
+from app.estimates import Estimate, Pace, Shortage, disk_need, estimate, pace_of, shape_of, shape_of_name
 from app.wizard.flow import STARTER_SOURCE
 from app.wizard.found_models import FoundModel
 from engine.api import HubModel, MachineReport
@@ -111,7 +111,9 @@ def _offer_of(
 
 def _offer_of_found(model: FoundModel, entry: CatalogueEntry | None, machine: MachineReport | None) -> Offer:
     is_known = machine is not None and model.place.suffix != ".gguf"
-    found = estimate(shape_of_split(model.nbytes, entry), machine) if is_known and machine is not None else None
+    found = (
+        estimate(shape_of_name(model.title, model.nbytes, entry), machine) if is_known and machine is not None else None
+    )
     is_supported = entry is None or entry.is_supported
     action = Action.USE if is_supported else Action.LATER
     return Offer(model.title, model.source, action, model.nbytes, entry, found, str(model.place))
@@ -120,7 +122,7 @@ def _offer_of_found(model: FoundModel, entry: CatalogueEntry | None, machine: Ma
 def _offer_of_hit(hit: HubModel, entry: CatalogueEntry | None, machine: MachineReport | None) -> Offer:
     nbytes = hit.nbytes or 2 * (hit.parameters or 0)
     is_known = machine is not None and nbytes > 0
-    found = estimate(shape_of_split(nbytes, entry), machine) if is_known and machine is not None else None
+    found = estimate(shape_of_name(hit.repo, nbytes, entry), machine) if is_known and machine is not None else None
     action = Action.LATER if hit.reason else Action.DOWNLOAD
     return Offer(hit.repo, hit.repo, action, nbytes, entry, found, is_gated=hit.is_gated, note=hit.reason)
 

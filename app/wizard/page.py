@@ -6,15 +6,18 @@ Decides nothing that ``app.wizard.flow`` and ``app.wizard.offers`` can decide.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.catalogue import read_catalogue
 from app.chat_start import start_chat
+from app.drive_watch import DriveWatch
 from app.engine_calls import EngineCall
 from app.job_records import Job, JobKind, JobState
 from app.machine_watch import MachineWatch
+from app.models_folder import models_folder
 from app.services import Services
 from app.settings import HELD_JOBS, NIGHT_START, SETUP_FINISHED
 from app.wizard import flow
@@ -61,6 +64,7 @@ class WizardPage(QWidget):
         self._costing = Costing(services, self)
         self._search = FoundSearch(self)
         self._hub = HubSearch(services, self)
+        self._drives = DriveWatch(services.engine, services.paths, self)
         self.welcome = WelcomeStep()
         self.machine = MachineStep()
         self.choice = ChoiceStep(read_catalogue(), can_download=self._can_download())
@@ -111,6 +115,7 @@ class WizardPage(QWidget):
         self.cost.planning_asked.connect(self._plan)
         self.cost.other_asked.connect(lambda: self._go(flow.go_back(self._state)))
         self.cost.box_ticked.connect(self._decide_files)
+        self.cost.target_chosen.connect(self._choose_target)
         self.cost.access.token_given.connect(self._use_token)
         self.progress.pause_asked.connect(lambda: self._services.jobs.pause(self._state.job_id))
         self.progress.resume_asked.connect(lambda: self._services.jobs.resume(self._state.job_id))
@@ -118,6 +123,7 @@ class WizardPage(QWidget):
         self.progress.cancel_asked.connect(self._give_up)
         self.progress.starter_asked.connect(self._use_starter_meanwhile)
         self.progress.other_asked.connect(lambda: self._go(flow.add_model()))
+        self._drives.changed.connect(self._show_drives)
         self._machine.measured.connect(self._take_machine)
         self._machine.failed.connect(self.machine.show_failure)
         self._costing.costed.connect(self._take_cost)
@@ -157,15 +163,24 @@ class WizardPage(QWidget):
     def _show_machine(self) -> None:
         if self._machine.report is not None and not self._machine.is_measuring:
             self.machine.show_machine(self._machine.report)
+            self._drives.look()
         else:
             self._measure()
 
     def _measure(self) -> None:
+        """The other drives follow: two measurements at once would falsify each other."""
         self.machine.show_waiting()
         self._machine.measure()
+        self._drives.look(measures=False)
+
+    def _show_drives(self) -> None:
+        drives = self._drives.drives
+        self.machine.show_drives(drives)
+        self.cost.show_drives(drives)
 
     def _take_machine(self, report: MachineReport) -> None:
         self.machine.show_machine(report)
+        self._drives.look()
         self.choice.show_offers(report, self._found)
 
     # The choice
@@ -196,6 +211,18 @@ class WizardPage(QWidget):
     def _plan(self) -> None:
         self.cost.show_waiting(self._state.title)
         self._costing.start(self._state)
+        self._drives.look(measures=not self._machine.is_measuring)
+
+    def _choose_target(self, folder: str) -> None:
+        """Chosen by its own name, the usual folder is the usual folder."""
+        usual = str(models_folder(self._services.settings, self._services.paths))
+        self._state = flow.choose_target(self._state, "" if folder == usual else folder)
+        self._file.write(self._state)
+        if folder:
+            self.cost.show_planning_again()
+        else:
+            self.cost.show_waiting(self._state.title)
+        self._costing.start(self._state)
 
     def _take_cost(self, cost: Cost) -> None:
         self.cost.show_cost(cost, is_ticked=flow.is_box_ticked(self._state))
@@ -203,7 +230,7 @@ class WizardPage(QWidget):
             self.cost.take_focus()
 
     def _take_cost_failure(self, error: EngineError) -> None:
-        self.cost.show_failure(error, can_retry=not isinstance(error, _NEVER_HERE))
+        self.cost.show_failure(error, can_retry=not isinstance(error, _NEVER_HERE), has_target=bool(self._state.target))
 
     def _decide_files(self, is_ticked: bool) -> None:
         self._state = flow.decide_files(self._state, is_ticked)
@@ -229,14 +256,17 @@ class WizardPage(QWidget):
     def _begin(self) -> None:
         """A job of the same model that was cut short goes on; the starter takes seconds and waits for no night."""
         state, jobs = self._state, self._services.jobs
+        target = Path(state.target) if state.target else None
         begun = next((job for job in jobs.jobs() if job.state in _CONTINUABLE and _is_same(job, state)), None)
         if begun is not None:
             job_id = begun.id
             jobs.retry(job_id)
         elif state.is_download:
-            job_id = jobs.add_download(state.source, keeps_download=state.keep_download, title=state.title)
+            job_id = jobs.add_download(
+                state.source, keeps_download=state.keep_download, target=target, title=state.title
+            )
         else:
-            job_id = jobs.add_split(state.source, state.delete_original, title=state.title)
+            job_id = jobs.add_split(state.source, state.delete_original, target, title=state.title)
         if state.source == flow.STARTER_SOURCE:
             jobs.resume(job_id)
         self._go(flow.begin(state, job_id))
@@ -337,5 +367,6 @@ class WizardPage(QWidget):
 
 def _is_same(job: Job, state: FlowState) -> bool:
     kind = JobKind.DOWNLOAD if state.is_download else JobKind.SPLIT
-    decided = (job.keeps_download, job.delete_original)
-    return (job.kind, job.source, decided) == (kind, state.source, (state.keep_download, state.delete_original))
+    decided = (job.keeps_download, job.delete_original, job.target or "")
+    wanted = (state.keep_download, state.delete_original, state.target)
+    return (job.kind, job.source, decided) == (kind, state.source, wanted)

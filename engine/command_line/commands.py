@@ -19,6 +19,7 @@ from engine.errors import DiskFull, InvalidRequest, UnsupportedModel
 from engine.events import (
     Event,
     Finished,
+    MoveResult,
     Outcome,
     SplitResult,
     VerifyResult,
@@ -183,9 +184,10 @@ def _list(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -
                 "accepts_images": model.accepts_images,
             })  # fmt: skip
             continue
-        state = "" if model.state == ModelState.READY.value else f"  ({model.state})"
+        state = "" if model.state == ModelState.READY else f"  ({_STATES.get(model.state, model.state)})"
         images = "  images" if model.accepts_images else ""
-        print(f"{model.name:<56} {format_size(model.nbytes):>9}  {model.dtype or '-'}{images}{state}")
+        place = "" if Path(model.path).parent == store.models_folder else f"  {Path(model.path).parent}"
+        print(f"{model.name:<56} {format_size(model.nbytes):>9}  {model.dtype or '-'}{images}{state}{place}")
     return EXIT_DONE
 
 
@@ -205,6 +207,16 @@ def _verify(options: argparse.Namespace, store: ModelStore, cancel: CancelToken)
         if left:
             print("strata-engine: repair them from the original with verify --repair.", file=sys.stderr)
             return EXIT_FAILED
+    return _exit_code(finished)
+
+
+def _move(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
+    with LocalEngine(store) as engine:
+        finished = _follow(engine.move(options.model, options.to, cancel=cancel), options)
+    if isinstance(finished.result, MoveResult) and not options.json and finished.outcome is Outcome.DONE:
+        result = finished.result
+        print(f"{result.model} is moved: {format_size(result.bytes_copied)} copied, read back and compared")
+        print(result.path)
     return _exit_code(finished)
 
 
@@ -412,6 +424,9 @@ def _print_json(fields: dict[str, Any]) -> None:
     print(json.dumps(fields, ensure_ascii=False), flush=True)
 
 
+_STATES = {ModelState.AWAY.value: "on a drive that is not connected"}
+"""Where the state's own name does not say it."""
+
 _COMMANDS = {
     "probe": _probe,
     "plan": _plan,
@@ -419,6 +434,7 @@ _COMMANDS = {
     "split": _split,
     "list": _list,
     "verify": _verify,
+    "move": _move,
     "remove": _remove,
     "generate": _generate,
     "chat": _chat,

@@ -61,6 +61,9 @@ def build_parser() -> argparse.ArgumentParser:
     verify.add_argument(
         "--from-hub", action="store_true", help="with --repair: fetch what is needed where the original is gone"
     )
+    move = add("move", "Move a model to another folder, on this drive or another one.")
+    move.add_argument("model", metavar="MODEL")
+    move.add_argument("--to", type=Path, metavar="DIR", required=True, help="the folder of models to move it into")
     remove = add("remove", "Delete a model's blocks (never its original).")
     remove.add_argument("model", metavar="MODEL")
     _add_generate(add("generate", "Answer one question, or continue a text."))

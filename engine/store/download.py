@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -31,8 +31,10 @@ from engine.store.download_folder import (
     download_path,
     downloads_folder,
     find_begun,
+    find_home,
 )
 from engine.store.file_fetcher import FileFetcher
+from engine.store.head_cache import HeadCache
 from engine.store.hub import HubClient, HubRepo
 from engine.store.hub_cache import REPO_ID
 from engine.store.hub_model import RemoteModel, learn_model
@@ -56,10 +58,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DownloadOptions:
-    """``keeps_download``: the weights stay beside the model. ``wait`` sleeps, and is there for tests to replace."""
+    """``keeps_download``: the weights stay beside the model. ``heads`` is what planning has read already.
+
+    ``wait`` sleeps, and is there for tests to replace.
+    """
 
     keeps_download: bool = False
     floor_bytes: int = DEFAULT_FLOOR_BYTES
+    heads: HeadCache = field(default_factory=HeadCache)
     patience: Patience = PATIENT
     wait: Callable[[float], bool] | None = None
     free_bytes: Callable[[Path], int] = lambda path: shutil.disk_usage(nearest_existing(path)).free
@@ -74,7 +80,8 @@ def download_model(
     what cannot be run, or has no room, is refused before a weight is fetched.
     """
     name, revision = parse_repo(repo)
-    download = _Download(name, revision, store, access, cancel, options or DownloadOptions())
+    home = find_home(store, name, revision)
+    download = _Download(name, revision, home, access, cancel, options or DownloadOptions())
     started = time.monotonic()
     try:
         finished = yield from download.run()
@@ -94,9 +101,9 @@ def discard_download(repo: str, store: ModelStore) -> int:
     """
     name, revision = parse_repo(repo)
     freed = 0
-    while (mark := find_begun(store, name, revision)) is not None:
+    while (mark := find_begun(store := find_home(store, name, revision), name, revision)) is not None:
         folder = DownloadFolder(download_path(store, mark.owner, mark.name, mark.commit))
-        with ModelStore(store.data_dir, models_folder=folder.path.parent).lock(folder.path):
+        with store.lock(folder.path):
             for split in store.find_unfinished(folder.path):
                 with store.lock(split.folder):
                     freed += split.nbytes
@@ -107,15 +114,19 @@ def discard_download(repo: str, store: ModelStore) -> int:
 
 
 @contextmanager
-def learnt_model(repo: str, access: HubAccess, store: ModelStore) -> Generator[RemoteModel]:
+def learnt_model(
+    repo: str, access: HubAccess, store: ModelStore, heads: HeadCache | None = None
+) -> Generator[RemoteModel]:
     """What a model on the hub is, without its weights; its small files are in a folder that is there meanwhile.
 
     Raises ``EngineError``.
     """
     name, revision = parse_repo(repo)
     hub = HubClient(access)
+    found = find_on_hub(hub, name, revision, find_home(store, name, revision))
+    known = (heads or HeadCache()).of(access, found)
     with tempfile.TemporaryDirectory(prefix="strata-") as scratch:
-        yield learn_model(hub, find_on_hub(hub, name, revision, store), Path(scratch))
+        yield learn_model(hub, found, Path(scratch), known=known)
 
 
 def parse_repo(text: str) -> tuple[str, str]:
@@ -170,7 +181,8 @@ class _Download:
             if (manifest := _finished_split(split, repo.commit)) is not None and not self._is_to_be_filled():
                 return self._already_here(split, manifest)
             self._store.require_free(split)
-            with ModelStore(self._store.data_dir, models_folder=downloads_folder(self._store)).lock(self.folder.path):
+            self._store.adopt(self._store.models_folder)
+            with self._store.lock(self.folder.path):
                 return (yield from self._fetch_and_cut(repo, split))
         finally:
             self._stop.cancel()
@@ -203,7 +215,10 @@ class _Download:
 
     def _fetch_and_cut(self, repo: HubRepo, split: Path) -> Generator[Event, None, Finished]:
         with tempfile.TemporaryDirectory(prefix="strata-") as scratch:
-            model = yield from self._in_background(lambda: learn_model(self._hub, repo, Path(scratch), self._tell))
+            known = self._options.heads.of(self._hub.access, repo)
+            model = yield from self._in_background(
+                lambda: learn_model(self._hub, repo, Path(scratch), self._tell, known=known)
+            )
             yield JobProgress("planning", 0, 0, "", 0, 0, 0.0, None)
             work = yield from self._in_background(lambda: self._plan(model, split))
         self._cancel.raise_if_cancelled()

@@ -109,6 +109,14 @@ def find_begun(store: ModelStore, repo: str, asked: str) -> DownloadMark | None:
     return None
 
 
+def find_home(store: ModelStore, repo: str, asked: str) -> ModelStore:
+    """The store with new models going where an unfinished download of this repository and revision lies, if any does:
+    it is gone on with in its place.
+    """
+    homes = (store.at(folder) for folder in store.connected())
+    return next((home for home in homes if find_begun(home, repo, asked)), store)
+
+
 def read_download_mark(folder: Path) -> Snapshot | None:
     """What a downloaded folder is of, as for a snapshot of the hub's cache."""
     mark = DownloadFolder(folder).mark()

@@ -61,18 +61,25 @@ class RemoteModel:
 
 
 def learn_model(
-    hub: HubClient, repo: HubRepo, folder: Path, tell: Callable[[int, int, str], None] = lambda *_: None
+    hub: HubClient,
+    repo: HubRepo,
+    folder: Path,
+    tell: Callable[[int, int, str], None] = lambda *_: None,
+    *,
+    known: dict[str, bytes] | None = None,
 ) -> RemoteModel:
     """Writes the telling small files into the empty ``folder``, and reads those and the heads of the weights.
 
-    ``tell`` gets the number, the count and the name of each weight file whose head is about to be read.
+    ``tell`` gets the number, the count and the name of each weight file whose head is about to be read. ``known`` is
+    what an earlier call has read of this very commit; what is read now is added to it.
 
     Raises ``SourceError``, ``UnsupportedModel``, ``HubError``.
     """
+    known = {} if known is None else known
     names = sorted(file.name for file in repo.files if _is_safe(file.name))
-    config = _read_config(hub, repo, names, folder)
+    config = _read_config(hub, repo, names, folder, known)
     indexes = [name for name in names if _is_index(name)]
-    _fetch(hub, repo, indexes, folder)
+    _fetch(hub, repo, indexes, folder, known)
     with _named_for(repo, folder):
         top_level = [name for name in names if "/" not in name]
         kind, weight_names = choose_weight_files(folder, top_level, set(names).__contains__)
@@ -82,8 +89,10 @@ def learn_model(
     heads = {name: (folder / name).read_bytes() for name in (CONFIG_NAME, *indexes)}
     if kind is SourceKind.SAFETENSORS:
         for number, file in enumerate(weights, start=1):
-            tell(number, len(weights), file.name)
-            heads[file.name] = _read_head(hub, repo, file)
+            if file.name not in known:
+                tell(number, len(weights), file.name)
+                known[file.name] = _read_head(hub, repo, file)
+            heads[file.name] = known[file.name]
     return RemoteModel(
         repo=repo,
         kind=kind,
@@ -94,8 +103,10 @@ def learn_model(
     )
 
 
-def _read_config(hub: HubClient, repo: HubRepo, names: list[str], folder: Path) -> dict[str, Any]:
-    _fetch(hub, repo, [name for name in _READ_FIRST if name in names], folder)
+def _read_config(
+    hub: HubClient, repo: HubRepo, names: list[str], folder: Path, known: dict[str, bytes]
+) -> dict[str, Any]:
+    _fetch(hub, repo, [name for name in _READ_FIRST if name in names], folder, known)
     for name in _TELLING_NAMES:
         if name in names:
             (folder / name).touch()
@@ -112,9 +123,11 @@ def _read_config(hub: HubClient, repo: HubRepo, names: list[str], folder: Path) 
     return config
 
 
-def _fetch(hub: HubClient, repo: HubRepo, names: list[str], folder: Path) -> None:
+def _fetch(hub: HubClient, repo: HubRepo, names: list[str], folder: Path, known: dict[str, bytes]) -> None:
     for name in names:
-        (folder / name).write_bytes(hub.read_small(repo, repo.file(name)))
+        if name not in known:
+            known[name] = hub.read_small(repo, repo.file(name))
+        (folder / name).write_bytes(known[name])
 
 
 def _read_head(hub: HubClient, repo: HubRepo, file: HubFile) -> bytes:

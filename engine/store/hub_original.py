@@ -15,7 +15,7 @@ from engine.cancel import CancelToken
 from engine.errors import SourceError
 from engine.hub_access import HubAccess
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
-from engine.store.download_folder import DownloadFolder, download_path, downloads_folder
+from engine.store.download_folder import DownloadFolder, download_path
 from engine.store.file_fetcher import FileFetcher
 from engine.store.hub import HubClient
 from engine.store.hub_model import RemoteModel, learn_model
@@ -64,7 +64,7 @@ class HubOriginal:
         repo = hub.repository(f"{recorded.owner}/{recorded.name}", recorded.revision)
         usual = download_path(self._store, repo.owner, repo.name, repo.commit)
         folder = DownloadFolder(usual.with_name(f".repair-{usual.name}"))
-        with ModelStore(self._store.data_dir, models_folder=downloads_folder(self._store)).lock(folder.path):
+        with self._store.lock(folder.path):
             try:
                 with tempfile.TemporaryDirectory(prefix="strata-") as scratch:
                     model = learn_model(hub, repo, Path(scratch))

@@ -1,63 +1,42 @@
-"""The folder that holds split models: which are there, what a name means, and who may touch one. No torch.
+"""The folders that hold split models: which are there, what a name means, and who may touch one. No torch.
 
-One damaged model never hides the rest. A model is only ever removed from here, under its lock, and under
+New models go to one folder; every folder that was ever used is looked into. One damaged model never hides the rest,
+and one drive that is not connected loses nothing. A model is only ever removed from here, under its lock, and under
 another name first, so that what is left of a killed removal never looks like a model.
 """
 
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import shutil
 import sys
 import uuid
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 
 import filelock
 
-from engine.errors import DamagedFile, ModelBusy, ModelNotFound, TargetNotWritable
+from engine.errors import DamagedFile, InvalidRequest, ModelBusy, ModelNotFound, TargetNotWritable
+from engine.quantities import format_size
 from engine.store.download_folder import DownloadFolder
 from engine.store.manifest import MANIFEST_NAME, PROGRESS_FOLDER, Manifest, SourceRecord, read_manifest
-from engine.store.original_files import are_current, nearest_existing
-from engine.store.progress_journal import SOURCE_NAME, read_source
-from engine.store.source import LOCAL_OWNER, STARTER, Source, is_same_source, split_folder_name
+from engine.store.model_folders import FolderRegister, ModelFolder, is_same_place, remember
+from engine.store.original_files import nearest_existing
+from engine.store.progress_journal import read_source
+from engine.store.source import LOCAL_OWNER, Source, is_same_source, split_folder_name
+from engine.store.stored_model import ModelState, StoredModel, choose_one, describe_model, is_meant, when_cut
+
+log = logging.getLogger(__name__)
 
 DATA_DIR_VARIABLE = "STRATA_DATA_DIR"
-_STARTER_FOLDER = "HuggingFaceTB--SmolLM2-135M-Instruct@"
+STAGING_PREFIX = ".moving-"
+"""A model on its way into a folder of models: none yet."""
 _TRASH_PREFIX = ".trash-"
 _LOCK_FOLDER = ".locks"
-
-
-class ModelState(StrEnum):
-    """UNFINISHED can be resumed; DAMAGED has a manifest that cannot be read."""
-
-    READY = "ready"
-    UNFINISHED = "unfinished"
-    DAMAGED = "damaged"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredModel:
-    """One folder of the store. ``nbytes`` is what it takes on disk now; ``name`` is the folder's name.
-
-    ``manifest`` is None unless the model is ready; ``source`` is None where it is damaged.
-    """
-
-    name: str
-    folder: Path
-    state: ModelState
-    nbytes: int
-    source: SourceRecord | None
-    manifest: Manifest | None
-
-    @property
-    def title(self) -> str:
-        """``owner/name``, for people."""
-        return f"{self.source.owner}/{self.source.name}" if self.source else self.name
 
 
 def default_data_dir() -> Path:
@@ -72,40 +51,128 @@ def default_data_dir() -> Path:
 
 
 class ModelStore:
-    """The models in one folder. Holds no state but paths: any number of processes may have one each."""
+    """The models of one data folder, wherever they lie. Holds no state but paths: any number of processes may have
+    one each.
+
+    ``models_folder`` is where new ones go. A model keeps its place until it is moved: what was begun in another folder
+    is gone on with there.
+    """
 
     def __init__(self, data_dir: Path | None = None, *, models_folder: Path | None = None) -> None:
         self.data_dir = (data_dir or default_data_dir()).absolute()
         self.models_folder = (models_folder or self.data_dir / "models").absolute()
+        self._register = FolderRegister(self.data_dir)
+
+    def at(self, folder: Path | None) -> ModelStore:
+        """The same store, with new models going to ``folder``; None: as it is."""
+        return self if folder is None else ModelStore(self.data_dir, models_folder=folder)
+
+    # Folders
+
+    def folders(self) -> list[ModelFolder]:
+        """Every folder of models: that for new ones, the data folder's own, then the others as they were added."""
+        known = self._register.read()
+        paths: list[Path] = []
+        for path in (self.models_folder, self.data_dir / "models", *(folder.path for folder in known)):
+            if not any(is_same_place(path, other) for other in paths):
+                paths.append(path)
+        registered = [next((each for each in known if is_same_place(each.path, path)), None) for path in paths]
+        return [folder or ModelFolder(path, "") for path, folder in zip(paths, registered, strict=True)]
+
+    def adopt(self, folder: Path) -> None:
+        """Makes a folder and keeps it in mind, so that its models are found whichever folder is in use."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise not_writable(folder, error) from error
+        if not is_same_place(folder, self.data_dir / "models"):
+            with _logged("a folder of models could not be registered"):
+                self._register.add(folder)
+
+    def add_folder(self, folder: Path) -> None:
+        """Puts a folder that exists on the register. Raises ``InvalidRequest``, ``TargetNotWritable``."""
+        folder = folder.absolute()
+        if not folder.is_dir():
+            raise InvalidRequest(f"There is no folder {folder}.", "Choose a folder that is there.")
+        try:
+            self._register.add(folder)
+        except OSError as error:
+            raise not_writable(self.data_dir, error) from error
+
+    def forget_folder(self, folder: Path) -> None:
+        """Takes a folder off the register; nothing in it is touched. Raises ``InvalidRequest`` for one in use."""
+        if any(is_same_place(folder, used) for used in (self.models_folder, self.data_dir / "models")):
+            raise InvalidRequest(f"New models go to {folder}.", "Choose another folder for them first.")
+        try:
+            self._register.forget(folder)
+        except OSError as error:
+            raise not_writable(self.data_dir, error) from error
+
+    def connected(self) -> list[Path]:
+        """The folders that are there now, that for new models first."""
+        return [folder.path for folder in self.folders() if folder.is_connected()]
+
+    def _remember(self, folder: Path, models: Sequence[StoredModel]) -> None:
+        held = [remember(model.folder.name, model.nbytes, model.source) for model in models]
+        with _logged("the register of model folders could not be written"):
+            if held and is_same_place(folder, self.models_folder) and self._register.find(folder) is None:
+                self.adopt(folder)
+            self._register.remember(folder, held)
+
+    # Models
 
     def folder_for(self, record: SourceRecord) -> Path:
-        """Where the split of this source belongs."""
-        return self.models_folder / split_folder_name(record)
+        """Where the split of this source is, finished or begun; where it belongs if there is none."""
+        name = split_folder_name(record)
+        places = [folder / name for folder in self.connected()]
+        begun = [place for place in places if (place / PROGRESS_FOLDER).is_dir()]
+        finished = [place for place in places if (place / MANIFEST_NAME).is_file()]
+        return next(iter([*finished, *begun]), self.models_folder / name)
 
     def list(self) -> list[StoredModel]:
-        """Every model here, finished, unfinished or damaged, by name."""
-        if not self.models_folder.is_dir():
-            return []
-        folders = sorted(entry for entry in self.models_folder.iterdir() if entry.is_dir())
-        return [model for folder in folders if (model := _describe(folder)) is not None]
+        """Every model, finished, unfinished, damaged or away, by name. Of several copies of one the first is named
+        by its folder's name, the others by their paths.
+        """
+        models = [model for folder in self.folders() for model in self._list_folder(folder)]
+        models.sort(key=lambda model: (model.folder.name, model.state is not ModelState.READY))
+        names: set[str] = set()
+        for index, model in enumerate(models):
+            if model.name in names:
+                models[index] = replace(model, name=str(model.folder))
+            names.add(model.name)
+        return models
+
+    def _list_folder(self, folder: ModelFolder) -> list[StoredModel]:
+        if folder.is_connected():
+            with suppress(OSError):  # the drive went while it was read
+                entries = sorted(entry for entry in folder.path.iterdir() if entry.is_dir())
+                models = [model for entry in entries if (model := describe_model(entry)) is not None]
+                self._remember(folder.path, models)
+                return models
+        return [
+            StoredModel(
+                each.folder_name, folder.path / each.folder_name, ModelState.AWAY, each.nbytes, each.record(), None
+            )
+            for each in folder.models
+        ]
 
     def resolve(self, name: str) -> Path:
         """The folder of the finished split that ``name`` means.
 
         A folder's path or name, ``owner/name``, a name alone, each with ``@`` and the start of a revision, or
-        ``starter``. Raises ``ModelNotFound``, also where several models or only an unfinished one match.
+        ``starter``. Raises ``ModelNotFound``, also where several models, or only one that is unfinished or away, match.
         """
         path = Path(name).expanduser()
         if name and (path / MANIFEST_NAME).is_file():
             return path.absolute()
-        matching = [model for model in self.list() if _is_meant(model, name)]
+        matching = [model for model in self.list() if is_meant(model, name)]
         ready = [model for model in matching if model.state is ModelState.READY]
-        if len(ready) == 1:
-            return ready[0].folder
-        if len(ready) > 1 and (newest := _newest_of_one_original(ready)) is not None:
-            return newest.folder
-        if len(ready) > 1:
-            raise self._not_one(name, ready)
+        if ready:
+            if (chosen := choose_one(ready)) is None:
+                raise self._not_one(name, ready)
+            return chosen.folder
+        if away := [model for model in matching if model.state is ModelState.AWAY]:
+            raise _not_connected(away[0])
         if matching and matching[0].state is ModelState.UNFINISHED:
             path = Path(matching[0].source.path) if matching[0].source else Path()
             mark = DownloadFolder(path).mark()
@@ -148,7 +215,7 @@ class ModelStore:
     def find_cut_from(self, path: Path) -> list[StoredModel]:
         """Finished splits of what is, or was, at this path; the newest first."""
         made = [m for m in self.list() if m.state is ModelState.READY and m.source and Path(m.source.path) == path]
-        return sorted(made, key=_when_cut, reverse=True)
+        return sorted(made, key=when_cut, reverse=True)
 
     def find_unfinished(self, source_path: Path) -> list[StoredModel]:
         """Splits of this very path that were begun and not finished."""
@@ -160,9 +227,10 @@ class ModelStore:
 
     def find_begun(self, source_path: Path) -> list[Source]:
         """What splits of this path were begun from and have not forgotten yet, finished ones included."""
-        if not self.models_folder.is_dir():
-            return []
-        begun = [read_source(folder) for folder in sorted(self.models_folder.iterdir())]
+        begun: list[Source | None] = []
+        for folder in self.connected():
+            with suppress(OSError):
+                begun += [read_source(entry) for entry in sorted(folder.iterdir())]
         return [source for source in begun if source and Path(source.record.path) == source_path]
 
     def find_finished(self, record: SourceRecord) -> Manifest | None:
@@ -176,20 +244,33 @@ class ModelStore:
             return None
         return manifest if is_same_source(manifest.source, record) else None
 
-    def require_writable(self) -> None:
-        """Raises ``TargetNotWritable`` where no model can be put here. Writes nothing."""
-        place = nearest_existing(self.models_folder)
+    def require_writable(self, folder: Path | None = None) -> None:
+        """Raises ``TargetNotWritable`` where no model can be put into ``folder``, else where new ones go. Writes
+        nothing.
+        """
+        folder = folder or self.models_folder
+        known = self._register.find(folder)
+        if known is not None and known.models and not known.is_connected():
+            raise TargetNotWritable(
+                f"The folder of models {folder} is on a drive that is not connected.",
+                "Connect the drive, or choose another folder for new models.",
+            )
+        place = nearest_existing(folder)
         if not place.is_dir():
-            raise not_writable(self.models_folder, NotADirectoryError(errno.ENOTDIR, "", str(place)))
+            raise not_writable(folder, NotADirectoryError(errno.ENOTDIR, "", str(place)))
         if not os.access(place, os.W_OK | os.X_OK):
-            raise not_writable(self.models_folder, PermissionError(errno.EACCES, "", str(place)))
+            raise not_writable(folder, PermissionError(errno.EACCES, "", str(place)))
 
     def find_one(self, name: str) -> StoredModel:
-        """The one model of this store, in whatever state, that ``name`` means. Raises ``ModelNotFound``."""
-        matching = [model for model in self.list() if _is_meant(model, name) or model.folder == Path(name).absolute()]
-        if len(matching) != 1:
-            raise self._not_one(name, matching)
-        return matching[0]
+        """The one model of this store, in whatever state but away, that ``name`` means. Raises ``ModelNotFound``."""
+        matching = [model for model in self.list() if is_meant(model, name) or model.folder == Path(name).absolute()]
+        exact = [model for model in matching if name in (model.name, str(model.folder))]
+        here = [model for model in exact or matching if model.state is not ModelState.AWAY]
+        if matching and not here:
+            raise _not_connected(matching[0])
+        if len({model.folder.name for model in here}) != 1:
+            raise self._not_one(name, here)
+        return here[0]
 
     def remove(self, name: str) -> Path:
         """Deletes one model of this store and gives the folder it was in. The lock is held throughout.
@@ -200,29 +281,42 @@ class ModelStore:
         with self.lock(folder):
             self.discard(folder)
         self.empty_trash()
+        for place in self.connected():
+            # What a move of it had copied is of no use any more.
+            shutil.rmtree(place / f"{STAGING_PREFIX}{folder.name}", ignore_errors=True)
         return folder
 
     def discard(self, folder: Path) -> None:
         """Takes a folder out of the store in one step, then deletes it. The caller holds its lock."""
-        trash = self.models_folder / f"{_TRASH_PREFIX}{uuid.uuid4().hex}"
+        trash = folder.parent / f"{_TRASH_PREFIX}{uuid.uuid4().hex}"
         folder.rename(trash)
         shutil.rmtree(trash, ignore_errors=True)
+        self.look_again(folder.parent)
+
+    def look_again(self, folder: Path) -> None:
+        """Keeps in mind what a folder of models holds now."""
+        with suppress(OSError):
+            self._list_folder(self._folder(folder))
+
+    def _folder(self, path: Path) -> ModelFolder:
+        return next((each for each in self.folders() if is_same_place(each.path, path)), ModelFolder(path, ""))
 
     def empty_trash(self) -> None:
         """Deletes what killed removals left behind."""
-        for leftover in self.models_folder.glob(f"{_TRASH_PREFIX}*"):
-            shutil.rmtree(leftover, ignore_errors=True)
+        for folder in self.connected():
+            for leftover in folder.glob(f"{_TRASH_PREFIX}*"):
+                shutil.rmtree(leftover, ignore_errors=True)
 
     def require_free(self, folder: Path) -> None:
         """Raises ``ModelBusy`` where another process works on this model. Writes nothing."""
-        if (self.models_folder / _LOCK_FOLDER / f"{folder.name}.lock").exists():
+        if (folder.parent / _LOCK_FOLDER / f"{folder.name}.lock").exists():
             with self.lock(folder):
                 pass
 
     @contextmanager
     def lock(self, folder: Path) -> Generator[None]:
         """Held while one model is cut, repaired or removed. Raises ``ModelBusy`` at once, never waits."""
-        locks = self.models_folder / _LOCK_FOLDER
+        locks = folder.parent / _LOCK_FOLDER
         try:
             locks.mkdir(parents=True, exist_ok=True)
             lock = filelock.FileLock(locks / f"{folder.name}.lock", blocking=False, thread_local=False)
@@ -232,7 +326,7 @@ class ModelStore:
                 f"{folder.name} is being worked on by another process.", "Wait until it has finished, or cancel it."
             ) from error
         except OSError as error:
-            raise not_writable(self.models_folder, error) from error
+            raise not_writable(folder.parent, error) from error
         try:
             yield
         finally:
@@ -249,60 +343,17 @@ def not_writable(folder: Path, error: OSError) -> TargetNotWritable:
     )
 
 
-def _describe(folder: Path) -> StoredModel | None:
-    """None for a folder that is no model at all."""
-    if folder.name.startswith("."):
-        return None
-    has_manifest = (folder / MANIFEST_NAME).is_file()
-    unfinished = read_source(folder)
-    if not has_manifest and unfinished is None and not (folder / PROGRESS_FOLDER / SOURCE_NAME).exists():
-        return None
-    nbytes = _bytes_below(folder)
-    if not has_manifest:
-        state = ModelState.DAMAGED if unfinished is None else ModelState.UNFINISHED
-        return StoredModel(folder.name, folder, state, nbytes, unfinished.record if unfinished else None, None)
+def _not_connected(model: StoredModel) -> ModelNotFound:
+    return ModelNotFound(
+        f"{model.title} ({format_size(model.nbytes)}) is in {model.folder.parent}, on a drive that is not connected.",
+        "Connect the drive and try again.",
+    )
+
+
+@contextmanager
+def _logged(what: str) -> Generator[None]:
+    """The register is a convenience: work on a model goes on without it."""
     try:
-        manifest = read_manifest(folder)
-    except DamagedFile:
-        return StoredModel(folder.name, folder, ModelState.DAMAGED, nbytes, None, None)
-    return StoredModel(folder.name, folder, ModelState.READY, nbytes, manifest.source, manifest)
-
-
-def _bytes_below(folder: Path) -> int:
-    """What a folder takes on disk. Files may go while it is read: another process may be cutting or removing it."""
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                total += Path(place, name).stat().st_size
-    return total
-
-
-def _newest_of_one_original(models: Sequence[StoredModel]) -> StoredModel | None:
-    """Of splits of the same local path at different times: that of what is there now, else the newest."""
-    sources = [model.source for model in models if model.source is not None]
-    if len({(source.owner, source.path) for source in sources}) != 1 or sources[0].owner != LOCAL_OWNER:
-        return None
-    current = [model for model in models if model.source is not None and are_current(model.source)]
-    return max(current or models, key=_when_cut)
-
-
-def _when_cut(model: StoredModel) -> int:
-    try:
-        return (model.folder / MANIFEST_NAME).stat().st_mtime_ns
-    except OSError:
-        return 0
-
-
-def _is_meant(model: StoredModel, name: str) -> bool:
-    wanted, _, revision = name.partition("@")
-    if wanted == STARTER:
-        return model.name.startswith(_STARTER_FOLDER)
-    folder_name, _, folder_revision = model.name.partition("@")
-    owner, _, short = folder_name.partition("--")
-    names = {folder_name, f"{owner}/{short}", short}
-    full = folder_revision
-    if model.source is not None:
-        names |= {model.title, model.source.name}
-        full = model.source.revision if len(revision) > len(folder_revision) else folder_revision
-    return wanted.casefold() in {entry.casefold() for entry in names} and full.startswith(revision)
+        yield
+    except OSError as error:
+        log.warning("%s: %r", what, error)

@@ -180,7 +180,7 @@ class _Split:
         if finished is not None and (yield from self._finish_earlier(finished)):
             return
         # What would fail later is refused before torch is imported and the model planned.
-        self._store.require_writable()
+        self._store.require_writable(self._folder.parent)
         self._store.require_free(self._folder)
         yield from self._tell_of_older()
         if self._is_kept_anyway:
@@ -190,6 +190,7 @@ class _Split:
         disk = plan_space(plan, self._folder, delete_original=self._deletes, done=self._done_blocks(plan))
         self._require_room(disk.peak_bytes)
         self._cancel.raise_if_cancelled()
+        self._store.adopt(self._folder.parent)
         with self._store.lock(self._folder):
             self._store.empty_trash()
             # Another process may have gone on meanwhile.
@@ -198,7 +199,10 @@ class _Split:
             disk = plan_space(plan, self._folder, delete_original=self._deletes, done=done)
             yield from self._forget_stale()
             side_files = self._begin(plan, is_resumed=self._can_resume())
-            yield from self._cut_all(plan, done, disk, side_files)
+            try:
+                yield from self._cut_all(plan, done, disk, side_files)
+            finally:
+                self._store.look_again(self._folder.parent)
 
     def close(self) -> None:
         if self._plan is not None:

@@ -265,7 +265,7 @@ def _looks_whole(folder: Path, block: BlockEntry) -> bool:
 
 def _name_for(folder: Path, store: ModelStore | None) -> str:
     """What a command finds this split by: its folder's name only where the store is known to hold it."""
-    is_stored = store is not None and folder.parent == store.models_folder
+    is_stored = store is not None and any((model.name, model.folder) == (folder.name, folder) for model in store.list())
     return folder.name if is_stored else shlex.quote(str(folder))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from engine.reports import WeightShape
 from engine.store.manifest import BlockEntry, ExpertsEntry, Manifest, TensorEntry
 from engine.streaming.residency import BlockSize, ExpertSizes, Role
 from engine.weights.direct_io import round_up
@@ -39,6 +40,25 @@ def scratch_nbytes(experts: Iterable[ExpertsEntry]) -> int:
     """Device memory in which one packed expert at a time is expanded; 0 where none is packed."""
     expanded = max((entry.expanded_nbytes for entry in experts), default=0)
     return round_up(expanded) + WORKSPACE_BYTES if expanded else 0
+
+
+def weight_shape(manifest: Manifest) -> WeightShape:
+    """What a token uses of a split, for a prediction without a plan."""
+    blocks = block_sizes(manifest)
+    layers = [block.nbytes for block in blocks if block.is_layer]
+    used = [block.nbytes for block in blocks if block.role is Role.ONCE]
+    experts = expert_sizes(manifest.experts) or ExpertSizes(0, 0, 0, 0)
+    return WeightShape(
+        layers=len(layers),
+        layer_bytes=sum(layers) // max(len(layers), 1),
+        largest_bytes=max(used, default=0),
+        used_bytes=sum(used),
+        lookup_bytes=sum(block.nbytes for block in blocks if block.role is Role.LOOKUP),
+        expert_bytes=experts.slot_nbytes,
+        experts=experts.count,
+        routed=experts.routed_slots,
+        routed_in_layer=experts.floor_slots,
+    )
 
 
 def block_size(

@@ -121,14 +121,16 @@ class DirectWriter:
     """Writes one new file front to back past the page cache, so that cutting a model never evicts the user's.
 
     ``write`` takes any bytes; they leave in aligned chunks. ``finish`` writes the tail, cuts the file to its
-    true length and flushes it to the disk. The path must not exist.
+    true length and flushes it to the disk. The path must not exist, unless writing goes on at ``start``, a multiple of
+    ``ALIGNMENT`` within the file that is there.
     """
 
-    def __init__(self, path: Path, *, chunk_bytes: int = 8 << 20) -> None:
+    def __init__(self, path: Path, *, chunk_bytes: int = 8 << 20, start: int = 0) -> None:
         self._buffer = aligned_buffer(round_up(chunk_bytes))
         self._filled = 0
-        self._written = 0
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        self._written = start
+        is_new = not start
+        flags = os.O_WRONLY | (os.O_CREAT | os.O_EXCL if is_new else 0) | getattr(os, "O_BINARY", 0)
         self._fd = -1
         if sys.platform == "linux":
             try:
@@ -136,9 +138,11 @@ class DirectWriter:
             except OSError as error:
                 if error.errno not in _REFUSALS:
                     raise
-                path.unlink(missing_ok=True)
+                if is_new:
+                    path.unlink(missing_ok=True)
         if self._fd < 0:
             self._fd = os.open(path, flags, 0o644)
+        os.lseek(self._fd, start, os.SEEK_SET)
 
     @property
     def nbytes(self) -> int:

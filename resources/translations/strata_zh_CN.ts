@@ -88,6 +88,10 @@
         <source>It goes on, and is saved as soon as that works again. Check that the drive is there and is not full.</source>
         <translation>回答会继续，一旦恢复就会保存。请检查硬盘是否连接、是否已满。</translation>
     </message>
+    <message>
+        <source>Saving works again. Everything that waited is saved.</source>
+        <translation>又可以保存了。等待保存的内容都已保存。</translation>
+    </message>
 </context>
 <context>
     <name>BlockStrip</name>
@@ -486,10 +490,6 @@
         <translation>正在查看模型。只读取它的描述，不读取权重。</translation>
     </message>
     <message>
-        <source>On the drive</source>
-        <translation>硬盘空间</translation>
-    </message>
-    <message>
         <source>Keep the downloaded files as well</source>
         <translation>同时保留下载的文件</translation>
     </message>
@@ -516,6 +516,14 @@
     <message>
         <source>Choose another model</source>
         <translation>选择其他模型</translation>
+    </message>
+    <message>
+        <source>Where it goes</source>
+        <translation>存放位置</translation>
+    </message>
+    <message>
+        <source>Use the usual folder</source>
+        <translation>使用常用文件夹</translation>
     </message>
     <message>
         <source>This model is on this computer already, cut and ready.</source>
@@ -570,8 +578,12 @@
         <translation>目前可用</translation>
     </message>
     <message>
-        <source>It goes to {folder}</source>
-        <translation>存放位置：{folder}</translation>
+        <source>It was begun in {folder} and is finished there.</source>
+        <translation>它是在 {folder} 中开始的，也将在那里完成。</translation>
+    </message>
+    <message>
+        <source>Free some space, or let it go to another drive.</source>
+        <translation>请腾出一些空间，或让它存放到另一块硬盘。</translation>
     </message>
     <message>
         <source>At the peak {peak} instead of {usual_peak}; afterwards {after} instead of {usual_after}. Each weight file of the original goes only once every block cut from it has been read back and verified. The original is then gone from its place, also for other programs.</source>
@@ -592,10 +604,6 @@
     <message>
         <source>Free some space, or let the original be deleted as it is cut.</source>
         <translation>请腾出一些空间，或允许边切分边删除原文件。</translation>
-    </message>
-    <message>
-        <source>Free some space, or choose a folder on another drive in the settings.</source>
-        <translation>请腾出一些空间，或在设置中选择另一个硬盘上的文件夹。</translation>
     </message>
     <message>
         <source>Delete it as it is cut</source>
@@ -648,6 +656,80 @@
     <message>
         <source>Drive: {free} free, {peak} more at the peak, {after} more afterwards</source>
         <translation>硬盘：可用 {free}，峰值时另需 {peak}，完成后另占 {after}</translation>
+    </message>
+</context>
+<context>
+    <name>DrivePicker</name>
+    <message>
+        <source>Other folder…</source>
+        <translation>其他文件夹…</translation>
+    </message>
+    <message>
+        <source>The folder for this model</source>
+        <translation>存放此模型的文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>Drives</name>
+    <message>
+        <source>The drive that holds your models</source>
+        <translation>存放模型的硬盘</translation>
+    </message>
+    <message>
+        <source>The system&apos;s drive</source>
+        <translation>系统所在的硬盘</translation>
+    </message>
+    <message>
+        <source>The drive of your own files</source>
+        <translation>存放您自己文件的硬盘</translation>
+    </message>
+    <message>
+        <source>Drive {name}</source>
+        <translation>硬盘 {name}</translation>
+    </message>
+    <message>
+        <source>{free} of {total} free</source>
+        <translation>可用 {free} / {total}</translation>
+    </message>
+    <message>
+        <source>nothing can be written to it as a whole</source>
+        <translation>无法直接写入</translation>
+    </message>
+    <message>
+        <source>being measured…</source>
+        <translation>正在测速…</translation>
+    </message>
+    <message>
+        <source>not measured</source>
+        <translation>未测速</translation>
+    </message>
+    <message>
+        <source>fast</source>
+        <translation>快</translation>
+    </message>
+    <message>
+        <source>good</source>
+        <translation>良好</translation>
+    </message>
+    <message>
+        <source>slow</source>
+        <translation>慢</translation>
+    </message>
+    <message>
+        <source>good for keeping models, too slow for answers</source>
+        <translation>适合存放模型，回答则太慢</translation>
+    </message>
+    <message>
+        <source>Measured on {day}</source>
+        <translation>测于 {day}</translation>
+    </message>
+    <message>
+        <source>reads {size} a second</source>
+        <translation>每秒读取 {size}</translation>
+    </message>
+    <message>
+        <source>{size} free</source>
+        <translation>剩余 {size}</translation>
     </message>
 </context>
 <context>
@@ -750,6 +832,10 @@
     <message>
         <source>Choose one of them, such as {file}</source>
         <translation>请选择其中一个，例如 {file}</translation>
+    </message>
+    <message>
+        <source>Repair it in the library first.</source>
+        <translation>请先在模型库中修复它。</translation>
     </message>
     <message>
         <source>Close other programs, or allow the model less memory in the settings.</source>
@@ -1700,6 +1786,102 @@
         <translation>{folder} 中没有模型“{name}”。</translation>
     </message>
     <message>
+        <source>The drive of {folder} is too full to be measured: {have} are free.</source>
+        <translation>{folder} 所在硬盘太满，无法测速：剩余 {have}。</translation>
+    </message>
+    <message>
+        <source>Free some space; {need} are enough.</source>
+        <translation>请腾出一些空间；{need} 就够了。</translation>
+    </message>
+    <message>
+        <source>There is no folder {folder}.</source>
+        <translation>没有文件夹 {folder}。</translation>
+    </message>
+    <message>
+        <source>Choose a folder that is there.</source>
+        <translation>请选择一个存在的文件夹。</translation>
+    </message>
+    <message>
+        <source>New models go to {folder}.</source>
+        <translation>新模型存放在 {folder}。</translation>
+    </message>
+    <message>
+        <source>Choose another folder for them first.</source>
+        <translation>请先为新模型选择另一个文件夹。</translation>
+    </message>
+    <message>
+        <source>The folder of models {folder} is on a drive that is not connected.</source>
+        <translation>模型文件夹 {folder} 在一块未连接的硬盘上。</translation>
+    </message>
+    <message>
+        <source>Connect the drive, or choose another folder for new models.</source>
+        <translation>请连接该硬盘，或为新模型选择另一个文件夹。</translation>
+    </message>
+    <message>
+        <source>{model} ({size}) is in {folder}, on a drive that is not connected.</source>
+        <translation>{model}（{size}）在 {folder} 中，而该硬盘未连接。</translation>
+    </message>
+    <message>
+        <source>Connect the drive and try again.</source>
+        <translation>请连接该硬盘后重试。</translation>
+    </message>
+    <message>
+        <source>{model} is in {folder} already.</source>
+        <translation>{model} 已经在 {folder} 中。</translation>
+    </message>
+    <message>
+        <source>Choose another folder.</source>
+        <translation>请选择另一个文件夹。</translation>
+    </message>
+    <message>
+        <source>Finish it first, then move it.</source>
+        <translation>请先完成它，再移动。</translation>
+    </message>
+    <message>
+        <source>{folder} is inside the model itself.</source>
+        <translation>{folder} 就在模型自身之内。</translation>
+    </message>
+    <message>
+        <source>There is another copy of {model} in {folder}.</source>
+        <translation>{folder} 中已有 {model} 的另一份副本。</translation>
+    </message>
+    <message>
+        <source>Remove one of the two first.</source>
+        <translation>请先移除其中一份。</translation>
+    </message>
+    <message>
+        <source>Moving {model} needs {need} ({bytes} and {floor} that stay free); {have} are free on the drive of {place}.</source>
+        <translation>移动 {model} 需要 {need}（{bytes}，另外保留 {floor} 空闲）；{place} 所在硬盘剩余 {have}。</translation>
+    </message>
+    <message>
+        <source>Free some space there, or choose another folder. Nothing was removed, and what is already copied is kept.</source>
+        <translation>请在那里腾出一些空间，或选择另一个文件夹。没有移除任何内容，已复制的部分会保留。</translation>
+    </message>
+    <message>
+        <source>{file} could not be read back from {folder} as it was written.</source>
+        <translation>{file} 从 {folder} 读回的内容与写入的不一致。</translation>
+    </message>
+    <message>
+        <source>Check that drive, or choose another one. Nothing was removed.</source>
+        <translation>请检查该硬盘，或选择另一块。没有移除任何内容。</translation>
+    </message>
+    <message>
+        <source>{file} of {model} is damaged where it is, so it cannot be moved.</source>
+        <translation>{model} 的 {file} 在原处已损坏，因此无法移动。</translation>
+    </message>
+    <message>
+        <source>{model} is in {folder} now, but its old copy in {place} cannot be removed.</source>
+        <translation>{model} 现在已在 {folder} 中，但 {place} 中的旧副本无法移除。</translation>
+    </message>
+    <message>
+        <source>Close what uses it, then move the model again: only the removal is left.</source>
+        <translation>请关闭正在使用它的程序，然后再次移动：只差移除旧副本。</translation>
+    </message>
+    <message>
+        <source>Check that its drive is connected, then go on. Nothing was removed.</source>
+        <translation>请检查其硬盘是否已连接，然后继续。没有移除任何内容。</translation>
+    </message>
+    <message>
         <source>{model} is being worked on by another process.</source>
         <translation>另一个进程正在处理 {model}。</translation>
     </message>
@@ -2105,6 +2287,72 @@
     </message>
 </context>
 <context>
+    <name>FolderRow</name>
+    <message>
+        <source>New models go here</source>
+        <translation>新模型存放在这里</translation>
+    </message>
+    <message>
+        <source>Not connected</source>
+        <translation>未连接</translation>
+    </message>
+    <message>
+        <source>More for {folder}</source>
+        <translation>{folder} 的更多操作</translation>
+    </message>
+    <message>
+        <source>One model</source>
+        <translation>1 个模型</translation>
+    </message>
+    <message>
+        <source>{count} models</source>
+        <translation>{count} 个模型</translation>
+    </message>
+    <message>
+        <source>No models yet</source>
+        <translation>还没有模型</translation>
+    </message>
+    <message>
+        <source>{models} when it was last seen. Connect its drive to use them.</source>
+        <translation>上次可见时有{models}。连接该硬盘即可使用。</translation>
+    </message>
+    <message>
+        <source>{models} · {free} of {total} free</source>
+        <translation>{models} · 可用 {free} / {total}</translation>
+    </message>
+    <message>
+        <source>Open it</source>
+        <translation>打开</translation>
+    </message>
+    <message>
+        <source>Put new models here</source>
+        <translation>新模型存放到这里</translation>
+    </message>
+    <message>
+        <source>Take it off this list…</source>
+        <translation>从列表中去掉…</translation>
+    </message>
+</context>
+<context>
+    <name>FoldersView</name>
+    <message>
+        <source>Folders of models</source>
+        <translation>模型文件夹</translation>
+    </message>
+    <message>
+        <source>Add a folder…</source>
+        <translation>添加文件夹…</translation>
+    </message>
+    <message>
+        <source>A folder that holds models of Strata already, on another drive for example</source>
+        <translation>已存有 Strata 模型的文件夹，例如在另一块硬盘上</translation>
+    </message>
+    <message>
+        <source>A folder of models</source>
+        <translation>模型文件夹</translation>
+    </message>
+</context>
+<context>
     <name>FooterView</name>
     <message>
         <source>Message actions</source>
@@ -2241,6 +2489,22 @@
         <translation>正在修复</translation>
     </message>
     <message>
+        <source>Copying</source>
+        <translation>正在复制</translation>
+    </message>
+    <message>
+        <source>Reading back and comparing</source>
+        <translation>正在读回并比对</translation>
+    </message>
+    <message>
+        <source>Removing the old copy</source>
+        <translation>正在移除旧副本</translation>
+    </message>
+    <message>
+        <source>Copied. Waiting for the answer that uses this model</source>
+        <translation>已复制。正在等待使用此模型的回答结束</translation>
+    </message>
+    <message>
         <source>file {number} of {count}</source>
         <translation>第 {number} / {count} 个文件</translation>
     </message>
@@ -2316,6 +2580,18 @@
     <message>
         <source>Keep it</source>
         <translation>保留</translation>
+    </message>
+    <message>
+        <source>Take this folder off the list?</source>
+        <translation>要从列表中去掉此文件夹吗？</translation>
+    </message>
+    <message>
+        <source>Nothing in {folder} is touched. Its models are no longer shown here, until you add the folder again.</source>
+        <translation>{folder} 中的内容不会改动。其中的模型不再在此显示，直到您重新添加该文件夹。</translation>
+    </message>
+    <message>
+        <source>Take it off</source>
+        <translation>去掉</translation>
     </message>
     <message>
         <source>Its blocks are deleted and {size} become free. To have it again, it is downloaded again. Your chats stay; they need another model to go on.</source>
@@ -2427,6 +2703,10 @@
     <message>
         <source>{model} is whole again.</source>
         <translation>{model} 已恢复完整。</translation>
+    </message>
+    <message>
+        <source>{model} is in {folder} now. It was read back and compared.</source>
+        <translation>{model} 现在在 {folder} 中，已读回并比对。</translation>
     </message>
     <message>
         <source>Repair</source>
@@ -2553,8 +2833,8 @@
         <translation>{count} 个核心</translation>
     </message>
     <message>
-        <source>What fits into memory answers quickly. Of a larger model the rest is read from this drive for every token: each 10 GB of it takes {time}.</source>
-        <translation>能放进内存的模型回答很快。更大的模型，其余部分要为每个词元从这块硬盘读取：每 10 GB 需要 {time}。</translation>
+        <source>What fits into memory answers quickly. Of a larger model the rest is read from its drive for every token: each 10 GB from this one takes {time}.</source>
+        <translation>能放进内存的模型回答很快。更大的模型，其余部分每个词元都要从所在硬盘读取：从这块硬盘读取每 10 GB 需要 {time}。</translation>
     </message>
 </context>
 <context>
@@ -2570,6 +2850,10 @@
     <message>
         <source>Measuring the drive and the processor. This takes a few seconds.</source>
         <translation>正在测量硬盘和处理器，需要几秒钟。</translation>
+    </message>
+    <message>
+        <source>Your other drives</source>
+        <translation>其他硬盘</translation>
     </message>
     <message>
         <source>Measure again</source>
@@ -2628,6 +2912,10 @@
         <source>damaged: repair it in the library</source>
         <translation>已损坏：请在模型库中修复</translation>
     </message>
+    <message>
+        <source>on a drive that is not connected</source>
+        <translation>所在硬盘未连接</translation>
+    </message>
 </context>
 <context>
     <name>ModelRow</name>
@@ -2642,6 +2930,10 @@
     <message>
         <source>Finish</source>
         <translation>完成切分</translation>
+    </message>
+    <message>
+        <source>Look again</source>
+        <translation>重新查看</translation>
     </message>
     <message>
         <source>Remove…</source>
@@ -2660,12 +2952,20 @@
         <translation>已损坏</translation>
     </message>
     <message>
+        <source>Not connected</source>
+        <translation>未连接</translation>
+    </message>
+    <message>
         <source>Only partly cut. Finishing goes on after the last block that is done.</source>
         <translation>只切分了一部分。继续时将从最后完成的块之后接着进行。</translation>
     </message>
     <message>
         <source>Its description cannot be read. Remove it, then add it again from its original.</source>
         <translation>无法读取它的描述。请先移除，再从原文件重新添加。</translation>
+    </message>
+    <message>
+        <source>It is on a drive that is not connected. Connect it, and the model is here again.</source>
+        <translation>它在一块未连接的硬盘上。连接后，模型就会回来。</translation>
     </message>
     <message>
         <source>Ready</source>
@@ -2688,8 +2988,51 @@
         <translation>从原文件修复</translation>
     </message>
     <message>
+        <source>Move to another drive…</source>
+        <translation>移动到另一块硬盘…</translation>
+    </message>
+    <message>
         <source>Open its folder</source>
         <translation>打开所在文件夹</translation>
+    </message>
+</context>
+<context>
+    <name>MoveDialog</name>
+    <message>
+        <source>Move {title}</source>
+        <translation>移动 {title}</translation>
+    </message>
+    <message>
+        <source>Where to</source>
+        <translation>移动到</translation>
+    </message>
+    <message>
+        <source>Move</source>
+        <translation>移动</translation>
+    </message>
+    <message>
+        <source>Leave it here</source>
+        <translation>留在原处</translation>
+    </message>
+    <message>
+        <source>It takes {size} and is in {folder} now. Every file is copied, read back and compared; only then the old one is removed. You can pause it, close Strata, or go on chatting meanwhile.</source>
+        <translation>它占用 {size}，现在在 {folder} 中。每个文件都会复制、读回并比对；之后才移除旧文件。期间您可以暂停、关闭 Strata，或继续聊天。</translation>
+    </message>
+    <message>
+        <source>There is no other drive it could go to. Choose another folder.</source>
+        <translation>没有其他硬盘可以存放它。请选择另一个文件夹。</translation>
+    </message>
+    <message>
+        <source>It is there already.</source>
+        <translation>它已经在那里了。</translation>
+    </message>
+    <message>
+        <source>This drive is not connected.</source>
+        <translation>该硬盘未连接。</translation>
+    </message>
+    <message>
+        <source>{left} stay free there.</source>
+        <translation>那里还会剩余 {left}。</translation>
     </message>
 </context>
 <context>
@@ -2987,6 +3330,13 @@
     <message>
         <source>About {pace} per token; all of it stays in memory.</source>
         <translation>每个词元大约 {pace}；全部常驻内存。</translation>
+    </message>
+</context>
+<context>
+    <name>Places</name>
+    <message>
+        <source>Moving {title}</source>
+        <translation>正在移动 {title}</translation>
     </message>
 </context>
 <context>
@@ -3506,6 +3856,41 @@
     </message>
 </context>
 <context>
+    <name>StartFailureDialog</name>
+    <message>
+        <source>Strata cannot start</source>
+        <translation>Strata 无法启动</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>详细信息</translation>
+    </message>
+    <message>
+        <source>Your chats and models are untouched.</source>
+        <translation>您的对话和模型没有改动。</translation>
+    </message>
+    <message>
+        <source>The folder {folder} cannot be used: {reason}.</source>
+        <translation>文件夹 {folder} 无法使用：{reason}。</translation>
+    </message>
+    <message>
+        <source>Check that its drive is connected and not full, and that you may write there. Then try again.</source>
+        <translation>请检查其硬盘是否已连接、是否已满，以及您是否有写入权限。然后重试。</translation>
+    </message>
+    <message>
+        <source>Open the folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>退出</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+</context>
+<context>
     <name>StepView</name>
     <message>
         <source>Back</source>
@@ -3695,6 +4080,10 @@
     <message>
         <source>Reads {size} a second</source>
         <translation>每秒读取 {size}</translation>
+    </message>
+    <message>
+        <source>{milliseconds} ms</source>
+        <translation>{milliseconds} 毫秒</translation>
     </message>
     <message>
         <source>{seconds} s</source>

@@ -15,13 +15,15 @@ from pytestqt.qtbot import QtBot
 
 from app.job_records import JobKind, JobState
 from app.library.model_row import ModelRow
+from app.library.move_dialog import MoveDialog
 from app.library.page import LibraryPage
 from app.library.usage import used_text
 from app.services import Services
+from app.settings import MODELS_FOLDER
 from app.widgets.question import QuestionDialog
-from engine.api import MachineReport, ModelInfo
+from engine.api import DriveReport, FolderReport, MachineReport, ModelInfo
 from engine.errors import DamagedFile, ModelBusy
-from engine.events import Finished, JobProgress, Outcome, VerifyResult
+from engine.events import Finished, JobProgress, MoveResult, Outcome, VerifyResult
 from tests.helpers.fake_engine import FakeEngineHost
 from tests.helpers.page_services import close_page_services, page_services
 
@@ -281,3 +283,126 @@ def test_what_went_through_the_drive_is_told_once_something_did(
     engine.finish(request, VerifyResult("m", 4, 41 * GB, (), ()))
     qtbot.waitUntil(page.ledger.isVisible, timeout=3000)
     assert "Read today 41.0 GB · written today 0 B" in page.ledger.sums()
+
+
+AWAY = replace(model("lab/far-away", "away", 5 * GB), path="/media/usb/lab--far-away@12345678")
+BIG = DriveReport("/media/big/Strata models", "/media/big", 900 * GB, 300 * GB, False, True)
+SMALL = DriveReport("/media/small/Strata models", "/media/small", 9 * GB, 4 * GB, False, True)
+MAIN = DriveReport("/models", "/", 1000 * GB, 500 * GB, True, True)
+
+
+def open_move_dialog(qtbot: QtBot, page: LibraryPage, engine: FakeEngineHost, *drives: DriveReport) -> MoveDialog:
+    engine.reply("list_drives", list(drives))
+    engine.reply("measure_drive", 0.4 * GB)
+    choose(row_of(page, QWEN), "Move to another drive…")
+    dialog = page.findChildren(MoveDialog)[-1]
+    qtbot.waitUntil(lambda: dialog.place.box.count() > 2 and not engine.waiting)
+    return dialog
+
+
+def test_a_model_is_moved_to_another_drive_as_a_job(
+    qtbot: QtBot, page: LibraryPage, engine: FakeEngineHost, services: Services
+) -> None:
+    engine.reply_nothing("move")
+    dialog = open_move_dialog(qtbot, page, engine, MAIN, BIG, SMALL)
+    texts = [dialog.place.box.itemText(index) for index in range(dialog.place.box.count())]
+    assert texts[:2] == [
+        "Drive big · 300 GB free · reads 400 MB a second", "Drive small · 4.00 GB free · reads 400 MB a second"
+    ]  # fmt: skip
+    assert texts[-1] == "Other folder…"
+    assert "292 GB stay free there." in " ".join(label.text() for label in dialog.findChildren(QLabel))
+    qtbot.mouseClick(dialog.move_button, Qt.MouseButton.LeftButton)
+    (request,) = engine.asked("move")
+    assert request.args == (QWEN.name, Path(BIG.folder))
+    copying = JobProgress("copying", 3, 38, "layer-001", GB, 8 * GB, 0.2 * GB, 35.0)
+    engine.send(request.request_id, copying)
+    job = " ".join(label.text() for label in page.findChildren(QLabel))
+    assert "Moving Qwen3-4B" in job
+    assert "Copying · block 3 of 38 · layer-001" in job
+    assert "200 MB/s · about 35 s left" in job
+    assert not row_of(page, QWEN).more.menu().actions()[0].isEnabled()
+    result = MoveResult(QWEN.name, f"{BIG.folder}/{QWEN.name}", 40, 8 * GB, 8 * GB, 60.0)
+    engine.finish(request.request_id, result)
+    qtbot.waitUntil(lambda: f"Qwen3-4B is in {BIG.folder} now" in page.notice.message())
+    qtbot.waitUntil(lambda: not services.jobs.jobs())
+
+
+def test_a_move_to_a_drive_without_room_is_said_and_cannot_begin(
+    qtbot: QtBot, page: LibraryPage, engine: FakeEngineHost
+) -> None:
+    dialog = open_move_dialog(qtbot, page, engine, MAIN, SMALL)
+    text = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    assert "This needs 8.00 GB on the drive" in text
+    assert "4.00 GB are free" in text
+    assert not dialog.move_button.isEnabled()
+    dialog.reject()
+    assert engine.asked("move") == []
+
+
+def test_with_one_drive_only_another_folder_can_be_chosen(
+    qtbot: QtBot, page: LibraryPage, engine: FakeEngineHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.reply("list_drives", [MAIN])
+    choose(row_of(page, QWEN), "Move to another drive…")
+    dialog = page.findChildren(MoveDialog)[-1]
+    qtbot.waitUntil(lambda: not engine.waiting)
+    assert "no other drive" in " ".join(label.text() for label in dialog.findChildren(QLabel))
+    assert not dialog.move_button.isEnabled()
+    monkeypatch.setattr("app.drive_picker.QFileDialog.getExistingDirectory", lambda *_: str(tmp_path))
+    dialog.place.box.activated.emit(dialog.place.box.count() - 1)
+    assert dialog.move_button.isEnabled()
+    assert dialog.folder == tmp_path
+    monkeypatch.setattr("app.drive_picker.QFileDialog.getExistingDirectory", lambda *_: "/models")
+    dialog.place.box.activated.emit(dialog.place.box.count() - 1)
+    assert not dialog.move_button.isEnabled()
+
+
+def test_a_model_whose_drive_is_away_is_shown_and_comes_back(
+    qtbot: QtBot, page: LibraryPage, engine: FakeEngineHost
+) -> None:
+    engine.reply("list_models", [QWEN, AWAY])
+    page.open()
+    qtbot.waitUntil(lambda: len(page.rows) == 2)
+    row = row_of(page, AWAY)
+    text = text_of(row)
+    assert "Not connected" in text
+    assert "5.00 GB" in text
+    assert row.main.text() == "Look again"
+    assert [action.text() for action in row.more.menu().actions()] == ["Look again"]
+    engine.reply("list_models", [QWEN, replace(AWAY, state="ready")])
+    row.main.click()
+    qtbot.waitUntil(lambda: row_of(page, AWAY).main.text() == "Chat")
+
+
+def test_folders_of_models_are_shown_added_and_taken_off(
+    qtbot: QtBot, page: LibraryPage, engine: FakeEngineHost, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usb = FolderReport("/media/usb", False, False, 1, 5 * GB, 0, 0, True)
+    big = FolderReport("/media/big", False, True, 0, 0, 900 * GB, 300 * GB, True)
+    engine.reply(
+        "model_folders", [FolderReport("/models", True, True, 3, 12 * GB, 1000 * GB, 500 * GB, False), usb, big]
+    )
+    page.open()
+    qtbot.waitUntil(lambda: len(page.folders.rows) == 3)
+    said = [" ".join(label.text() for label in row.findChildren(QLabel)) for row in page.folders.rows]
+    assert "New models go here 3 models, 12.0 GB · 500 GB of 1.00 TB free" in said[0]
+    assert "Not connected One model, 5.00 GB when it was last seen." in said[1]
+    assert "No models yet · 300 GB of 900 GB free" in said[2]
+    assert page.folders.rows[0].more.isHidden()
+    engine.reply("add_models_folder", None)
+    monkeypatch.setattr("app.library.folders_view.QFileDialog.getExistingDirectory", lambda *_: "/media/other")
+    page.folders.add.click()
+    assert engine.asked("add_models_folder")[0].args == (Path("/media/other"),)
+    engine.reply("forget_models_folder", None)
+    actions = {action.text(): action for action in page.folders.rows[2].more.menu().actions()}
+    actions["Take it off this list…"].trigger()
+    answer_question(qtbot, page, lambda dialog: dialog.yes)
+    assert engine.asked("forget_models_folder")[0].args == (Path("/media/big"),)
+    actions["Put new models here"].trigger()
+    assert services.settings.value(MODELS_FOLDER) == "/media/big"
+
+
+def test_what_was_begun_in_another_folder_is_finished_there(page: LibraryPage, engine: FakeEngineHost) -> None:
+    engine.reply_nothing("split")
+    row_of(page, HALF).main.click()
+    assert engine.asked("split")[0].kwargs["target"] == Path("/models")

@@ -20,10 +20,17 @@ from app.wizard.flow import Step
 from app.wizard.found_models import FoundModel
 from app.wizard.offers import Action
 from app.wizard.page import WizardPage
-from engine.api import HubModel, MachineReport, ModelInfo, ModelPlan
-from engine.errors import AccessRefused, DiskFull, EngineError, HubUnreachable, UnsupportedModel
+from engine.api import DriveReport, HubModel, MachineReport, ModelInfo, ModelPlan
+from engine.errors import (
+    AccessRefused,
+    DiskFull,
+    EngineError,
+    HubUnreachable,
+    TargetNotWritable,
+    UnsupportedModel,
+)
 from engine.events import Finished, JobProgress, Outcome, SplitResult
-from tests.helpers.fake_engine import FakeEngineHost
+from tests.helpers.fake_engine import FakeEngineHost, FakeRequest
 from tests.helpers.page_services import close_page_services, page_services
 
 GB = 10**9
@@ -412,7 +419,7 @@ def test_the_recommended_download_says_what_is_fetched_and_becomes_a_job(
     assert page.cost.box.text() == "Keep the downloaded files as well"
     assert any(label.text() == "16.0 GB" for label in page.cost.findChildren(QLabel))
     click(qtbot, page.cost.forward)
-    assert engine.asked("download")[0].args[0] == "Qwen/Qwen3-8B"
+    assert engine.asked("download")[0].args[0] == "Qwen/Qwen3-30B-A3B"
     assert services.jobs.jobs()[0].kind is JobKind.DOWNLOAD
 
 
@@ -546,3 +553,90 @@ def test_download_and_cutting_advance_side_by_side(
 
 def stages(page: WizardPage) -> list[QWidget]:
     return [page.progress.download, page.progress.cutting]
+
+
+BIG = DriveReport("/media/big/Strata models", "/media/big", 900 * GB, 300 * GB, False, True)
+
+
+def main_drive(services: Services) -> DriveReport:
+    return DriveReport(str(services.paths.models_dir), "/", 1000 * GB, 500 * GB, True, True)
+
+
+def label_texts(widget: QWidget) -> str:
+    return " ".join(label.text() for label in widget.findChildren(QLabel) if not label.isHidden())
+
+
+def test_other_drives_are_described_while_they_are_measured(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("list_drives", [main_drive(services), BIG])
+    page = open_page()
+    click(qtbot, page.welcome.forward)
+    qtbot.waitUntil(lambda: len(engine.asked("measure_drive")) == 1)
+    assert "Drive big being measured… · 300 GB of 900 GB free" in label_texts(page.machine)
+    assert page.machine.forward.isEnabled()
+    engine.give(engine.asked("measure_drive")[0].request_id, 0.5 * GB)
+    assert "Reads 500 MB a second (good) · 300 GB of 900 GB free" in label_texts(page.machine)
+    assert label_texts(page.machine).count("The drive that holds your models") == 1
+
+
+def plan_in(services: Services) -> Callable[[FakeRequest], ModelPlan]:
+    def plan(request: FakeRequest) -> ModelPlan:
+        target = request.kwargs["target"]
+        speed = 2.0 if target is None else 9.0
+        return replace(PLAN, folder=str(target or services.paths.models_dir), predicted_s_per_token=speed)
+
+    return plan
+
+
+def test_the_folder_is_chosen_for_this_model_and_what_it_costs_there_is_shown(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("list_drives", [main_drive(services), BIG])
+    engine.reply("measure_drive", 0.5 * GB)
+    engine.reply("plan", plan_in(services))
+    engine.reply_nothing("split")
+    page = open_page()
+    to_cost(qtbot, page)
+    qtbot.waitUntil(lambda: page.cost.place.box.count() == 4)
+    assert (
+        page.cost.place.box.currentText() == "The drive that holds your models · 500 GB free · reads 1.90 GB a second"
+    )
+    page.cost.place.box.activated.emit(1)
+    assert not page.cost.forward.isEnabled()
+    qtbot.waitUntil(page.cost.forward.isEnabled)
+    assert "9.0 s" in label_texts(page.cost)
+    assert BIG.folder in label_texts(page.cost)
+    again = open_page()
+    qtbot.waitUntil(again.cost.forward.isEnabled)
+    assert again.state.target == BIG.folder
+    click(qtbot, again.cost.forward)
+    assert engine.asked("split")[0].kwargs["target"] == Path(BIG.folder)
+
+
+def test_a_folder_that_cannot_be_used_leads_back_to_the_usual_one(
+    qtbot: QtBot, engine: FakeEngineHost, services: Services, open_page: Callable[[], WizardPage]
+) -> None:
+    plan = plan_in(services)
+    refusal = TargetNotWritable("Models cannot be written there.", "Choose another folder.")
+    engine.reply("list_drives", [main_drive(services), BIG])
+    engine.reply("plan", lambda request: refusal if request.kwargs["target"] else plan(request))
+    page = open_page()
+    to_cost(qtbot, page)
+    qtbot.waitUntil(lambda: page.cost.place.box.count() == 4)
+    page.cost.place.box.activated.emit(1)
+    qtbot.waitUntil(page.cost.notice.isVisible)
+    page.cost.notice.action_chosen.emit()
+    qtbot.waitUntil(page.cost.forward.isEnabled)
+    assert page.state.target == ""
+    assert page.cost.place.folder == str(services.paths.models_dir)
+
+
+def test_what_was_begun_elsewhere_says_where_it_is_finished(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    engine.reply("plan", replace(PLAN, folder="/media/old/models"))
+    page = open_page()
+    to_cost(qtbot, page)
+    assert not page.cost.place.box.isEnabled()
+    assert "It was begun in /media/old/models and is finished there." in label_texts(page.cost)

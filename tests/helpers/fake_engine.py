@@ -59,6 +59,8 @@ class FakeEngineHost(EngineHost):
         self._turns.timeout.connect(self._take_turn)
         self.reply("load", lambda request: load_events(request.args[0]))
         self.reply("unload", None)
+        for method in ("list_drives", "model_folders"):
+            self.reply(method, [])
         self.reply("count_tokens", lambda request: sum(len(message.text.split()) for message in request.args[0]))
         if is_started:
             self._state = EngineState.READY
@@ -178,7 +180,7 @@ class FakeEngineHost(EngineHost):
         self.finish(request_id, result, Outcome.CANCELLED)
 
 
-_LONG = {"load", "answer", "split", "verify", "download"}
+_LONG = {"load", "answer", "split", "verify", "download", "move"}
 
 
 def load_events(folder: object) -> list[Event]:

@@ -187,7 +187,9 @@ def end_at_moment(step: int) -> None:
 
         return call
 
-    for owner, name in ((os, "fsync"), (Path, "replace"), (Path, "unlink"), (shutil, "rmtree")):
+    for owner, name in (
+        (os, "fsync"), (Path, "replace"), (Path, "rename"), (Path, "unlink"), (shutil, "rmtree"),
+    ):  # fmt: skip
         setattr(owner, name, watched(getattr(owner, name)))
 
 

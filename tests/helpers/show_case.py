@@ -9,7 +9,7 @@ from pathlib import Path
 from app.conversations.store import ConversationStore
 from app.ledger_file import Tally, write_ledger
 from app.machine_record import MACHINE_FILE_NAME, write_machine
-from engine.api import MachineReport, ModelInfo, ModelPlan
+from engine.api import DriveReport, FolderReport, MachineReport, ModelInfo, ModelPlan
 from engine.events import JobProgress
 from tests.helpers.fake_engine import FakeEngineHost
 
@@ -39,15 +39,25 @@ def write_past(file: Path) -> None:
 
 
 DOWNLOADING = JobProgress(
-    "downloading", 3, 5, "model-00003-of-00005.safetensors", 9_100_000_000, 16_400_000_000, 38e6, 190
+    "downloading", 9, 16, "model-00009-of-00016.safetensors", 33_900_000_000, 61_100_000_000, 38e6, 716
 )
-CUTTING = JobProgress("cutting", 17, 39, "layer-015", 7_200_000_000, 16_400_000_000, 0.62 * GB, 240)
+CUTTING = JobProgress("cutting", 51, 99, "layer-024", 28_200_000_000, 61_100_000_000, 0.62 * GB, 700)
 
 
-def _model(title: str, nbytes: int, *, state: str = "ready", thinks: bool = False) -> ModelInfo:
+FOLDER = "/data/models"
+USB_FOLDER = "/media/lin/USB/Strata models"
+DRIVES = [
+    DriveReport(FOLDER, "/data", 1000 * GB, 412 * GB, True, True),
+    DriveReport("/home/lin/Strata models", "/", 250 * GB, 38 * GB, False, True),
+    DriveReport("/media/lin/Archive/Strata models", "/media/lin/Archive", 4000 * GB, 2310 * GB, False, True),
+]
+SPEEDS = {"/home/lin/Strata models": 0.52 * GB, "/media/lin/Archive/Strata models": 0.16 * GB}
+
+
+def _model(title: str, nbytes: int, *, state: str = "ready", thinks: bool = False, folder: str = FOLDER) -> ModelInfo:
     name = title.replace("/", "--") + "@9c1f2ab4"
     return ModelInfo(
-        name, title, state, nbytes, f"/models/{name}", "bfloat16", "Qwen3", 40_960, True, thinks, f"/from/{title}"
+        name, title, state, nbytes, f"{folder}/{name}", "bfloat16", "Qwen3", 40_960, True, thinks, f"/from/{title}"
     )
 
 
@@ -55,7 +65,12 @@ STARTER = _model("HuggingFaceTB/SmolLM2-135M-Instruct", 269_000_000)
 QWEN = _model("Qwen/Qwen3-8B", 16_400_000_000, thinks=True)
 MISTRAL = _model("mistralai/Mistral-7B-Instruct-v0.3", 14_500_000_000)
 HALF = _model("Qwen/Qwen3-14B", 11_800_000_000, state="unfinished")
-MODELS = [QWEN, MISTRAL, STARTER, HALF]
+AWAY = _model("Qwen/Qwen3-32B", 65_500_000_000, state="away", folder=USB_FOLDER)
+MODELS = [QWEN, MISTRAL, STARTER, HALF, AWAY]
+MODEL_FOLDERS = [
+    FolderReport(FOLDER, True, True, 4, 43 * GB, 1000 * GB, 412 * GB, False),
+    FolderReport(USB_FOLDER, False, False, 1, 65_500_000_000, 0, 0, True),
+]
 
 PLAN = ModelPlan(
     model=QWEN.name,
@@ -82,14 +97,22 @@ PLAN = ModelPlan(
 def fill_engine(engine: FakeEngineHost) -> None:
     engine.reply("probe", MACHINE.report)
     engine.reply("list_models", MODELS)
+    engine.reply("model_folders", MODEL_FOLDERS)
+    engine.reply("list_drives", DRIVES)
+    engine.reply("measure_drive", lambda request: SPEEDS[str(request.args[0])])
     engine.reply(
         "plan_download",
         lambda request: replace(
             PLAN,
             is_cut=False,
-            download_bytes=16_400_000_000,
-            disk_peak_bytes=(33 if request.kwargs["keep_download"] else 21) * GB,
-            disk_after_bytes=(33 if request.kwargs["keep_download"] else 16) * GB,
+            download_bytes=61_100_000_000,
+            disk_peak_bytes=(122 if request.kwargs["keep_download"] else 66) * GB,
+            disk_after_bytes=(122 if request.kwargs["keep_download"] else 61) * GB,
+            device_bytes=3_100_000_000,
+            slot_bytes=15_300_000_000,
+            streamed_bytes=740_000_000,
+            predicted_s_per_token=0.36,
+            folder=str(request.kwargs["target"] or FOLDER),
         ),
     )
     engine.reply("plan", lambda request: replace(PLAN, is_cut=request.args[0] in [each.name for each in MODELS]))

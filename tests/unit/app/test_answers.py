@@ -16,7 +16,14 @@ from engine.api import LoadOptions, Message, SamplingOptions
 from engine.errors import BudgetTooSmall, ContextOverflow, EngineDied, EngineError, NotLoaded
 from engine.events import Event, LayerProgress, Loaded, StopReason, TokenArrived
 from tests.helpers.fake_answer_store import FakeAnswerStore, FakeUnfinished
-from tests.helpers.fake_engine import FakeEngineHost, FakeRequest, answer_events, layer_progress, load_events
+from tests.helpers.fake_engine import (
+    FakeEngineHost,
+    FakeRequest,
+    answer_events,
+    generation_result,
+    layer_progress,
+    load_events,
+)
 
 QUESTION = (Message("user", "Why is the sky blue?"),)
 SAMPLING = SamplingOptions(greedy=True)
@@ -394,6 +401,43 @@ def test_the_pace_is_known_while_an_answer_is_worked_on(
     pace = answers.pace(11)
     assert pace is not None
     assert pace.tokens == 1
+
+
+def test_saving_that_works_again_writes_what_waited_in_order_and_says_so(
+    qtbot: QtBot, store: FakeAnswerStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.answer_recorder.RETRY_INTERVAL_MS", 5)
+    recorder = AnswerRecorder(store)
+    told: list[str] = []
+    recorder.failed.connect(lambda _error: told.append("failed"))
+    recorder.recovered.connect(lambda: told.append("recovered"))
+    recorder.ended.connect(lambda message_id: told.append(f"ended {message_id}"))
+    store.broken = sqlite3.OperationalError("database or disk is full")
+    recorder.add(5, [1, 2], "1 2 ")
+    recorder.stop(5)
+    recorder.finish(6, generation_result([], StopReason.STOP_TOKEN, text="whole"))
+    qtbot.waitUntil(lambda: told == ["failed", "ended 5", "ended 6"])
+    assert (store.token_ids, store.stopped, store.results) == ({}, [], {})
+    store.broken = None
+    qtbot.waitUntil(lambda: told[-1] == "recovered")
+    assert (store.texts[5], store.stopped, store.results[6].text) == ("1 2 ", [5], "whole")
+    recorder.close()
+    assert told.count("recovered") == told.count("failed") == 1
+
+
+def test_what_can_never_be_written_holds_up_nothing(qtbot: QtBot, store: FakeAnswerStore) -> None:
+    recorder = AnswerRecorder(store)
+    told: list[str] = []
+    recorder.failed.connect(lambda _error: told.append("failed"))
+    recorder.recovered.connect(lambda: told.append("recovered"))
+    store.broken = sqlite3.IntegrityError("the message is gone")
+    recorder.stop(5)
+    qtbot.waitUntil(lambda: told == ["failed"])
+    store.broken = None
+    recorder.stop(6)
+    recorder.close()
+    assert store.stopped == [6]
+    assert told == ["failed"]
 
 
 def test_tokens_that_could_not_be_written_are_written_with_the_next(qtbot: QtBot, store: FakeAnswerStore) -> None:

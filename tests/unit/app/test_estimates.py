@@ -5,10 +5,20 @@ from __future__ import annotations
 import pytest
 
 from app.catalogue import CatalogueEntry, find_entry, read_catalogue
-from app.estimates import Estimate, ModelShape, Pace, Shortage, estimate, pace_of, shape_of, shape_of_split
-from engine.api import DeviceReport, MachineReport
+from app.estimates import (
+    Estimate,
+    ModelShape,
+    Pace,
+    Shortage,
+    estimate,
+    pace_of,
+    shape_of,
+    shape_of_name,
+    shape_of_weights,
+)
+from engine.api import DeviceReport, MachineReport, WeightShape
 from engine.streaming.budgets import FreeMemory, plan_budgets
-from engine.streaming.residency import BlockSize, Role, Speeds, plan_residency
+from engine.streaming.residency import BlockSize, ExpertSizes, Role, Speeds, plan_residency
 
 GB = 10**9
 CATALOGUE = read_catalogue()
@@ -65,6 +75,64 @@ def test_with_a_card_what_neither_memory_holds_is_read_from_the_disk(repo: str) 
     assert found.streamed_bytes == pytest.approx(plan.streamed_bytes, rel=0.05)
 
 
+@pytest.mark.parametrize("repo", ["Qwen/Qwen3-30B-A3B", "Qwen/Qwen3-235B-A22B", "mistralai/Mixtral-8x7B-Instruct-v0.1"])
+@pytest.mark.parametrize("free", [12 * GB, 24 * GB, 48 * GB])
+@pytest.mark.parametrize("card", [None, 11 * GB])
+def test_experts_count_as_often_as_one_token_reads_them(repo: str, free: int, card: int | None) -> None:
+    """As the engine's planner has it, not by all bytes of the model."""
+    shape, here = shape_of(entry(repo)), machine(free, card=card)
+    each = shape.experts
+    budgets = plan_budgets(FreeMemory(free, card), vram=None, ram=None, cache_bytes=round(shape.cache_bytes))
+    plan = plan_residency(
+        blocks_of(shape),
+        budgets,
+        is_unified=card is None,
+        experts=ExpertSizes(round(each.nbytes), each.count, each.in_layer, each.routed),
+    )
+    found = estimate(shape, here)
+    assert isinstance(found, Estimate)
+    assert found.streamed_bytes == pytest.approx(plan.read_bytes, rel=0.05)
+    if card is None:
+        expected = plan.predict_pass_s(Speeds(here.disk_bytes_per_second, here.compute_bytes_per_second))
+        assert found.s_per_token == pytest.approx(expected, rel=0.05)
+    assert found.streamed_bytes < 0.5 * entry(repo).loaded_bytes
+
+
+def test_experts_and_the_rest_add_up_to_the_whole_model_and_to_what_is_at_work() -> None:
+    for each in (row for row in CATALOGUE if row.experts):
+        shape = shape_of(each)
+        per_parameter = each.bytes_per_parameter
+        every = shape.used_bytes + shape.lookup_bytes + shape.experts.count * shape.experts.nbytes
+        at_work = every - (shape.experts.count - shape.experts.routed) * shape.experts.nbytes
+        assert every == pytest.approx(each.parameters * per_parameter, rel=0.01), each.repo
+        assert at_work == pytest.approx(each.active_parameters * per_parameter, rel=0.05), each.repo
+
+
+def test_a_model_of_the_store_is_judged_by_its_manifest() -> None:
+    weights = WeightShape(
+        layers=48,
+        layer_bytes=40_000_000,
+        largest_bytes=620_000_000,
+        used_bytes=48 * 40_000_000 + 620_000_000,
+        lookup_bytes=620_000_000,
+        expert_bytes=9_437_184,
+        experts=48 * 128,
+        routed=48 * 8,
+        routed_in_layer=8,
+    )
+    found = estimate(shape_of_weights(weights), machine(24 * GB))
+    whole = estimate(shape_of_name("lab/unnamed", 61 * GB), machine(24 * GB))
+    assert isinstance(found, Estimate)
+    assert isinstance(whole, Estimate)
+    assert found.s_per_token < 0.05 * whole.s_per_token
+
+
+@pytest.mark.parametrize("name", ["lab/New-80B-A3B-Instruct", "lab/new-80b-a3b", "lab/New-1.5B-A0.4B"])
+def test_a_name_that_says_how_much_is_at_work_is_believed(name: str) -> None:
+    assert shape_of_name(name, 160 * GB).experts.count > 0
+    assert shape_of_name("lab/New-80B-Alpha", 160 * GB).experts.count == 0
+
+
 def test_what_fits_into_memory_reads_nothing_from_the_disk() -> None:
     found = estimate(shape_of(entry("Qwen/Qwen3-0.6B")), machine(16 * GB))
     assert isinstance(found, Estimate)
@@ -79,8 +147,8 @@ def test_where_not_even_one_block_fits_both_numbers_are_given() -> None:
 
 
 def test_a_model_the_catalogue_does_not_know_is_judged_by_its_size() -> None:
-    small = estimate(shape_of_split(2 * GB), machine(16 * GB))
-    large = estimate(shape_of_split(40 * GB), machine(16 * GB))
+    small = estimate(shape_of_name("lab/some", 2 * GB), machine(16 * GB))
+    large = estimate(shape_of_name("lab/some", 40 * GB), machine(16 * GB))
     assert isinstance(small, Estimate)
     assert isinstance(large, Estimate)
     assert small.streamed_bytes == 0

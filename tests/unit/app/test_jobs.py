@@ -12,7 +12,7 @@ from app.job_records import Job, JobState, read_jobs
 from app.jobs import JobBoard
 from engine.api import HubAccess
 from engine.errors import AccessRefused, DamagedFile, DiskFull, HubBusy, HubUnreachable, SourceError
-from engine.events import Finished, JobProgress, Notice, Outcome, SplitResult, VerifyResult
+from engine.events import Finished, JobProgress, MoveResult, Notice, Outcome, SplitResult, VerifyResult
 from tests.helpers.fake_engine import FakeEngineHost
 
 RESULT = SplitResult("acme--tiny@12345678", "/models/acme--tiny@12345678", 5, 100, 0, 1.0)
@@ -90,6 +90,41 @@ def test_a_split_runs_and_is_done(qtbot: QtBot, host: FakeEngineHost, board: Job
     assert asked.kwargs == {"delete_original": True, "target": tmp_path / "elsewhere"}
     assert told == ["added", "ended"]
     assert job.title == "tiny"
+
+
+MOVED = MoveResult("lab--tiny@1", "/big/lab--tiny@1", 40, 1000, 1000, 2.0)
+
+
+def test_a_move_is_a_job_like_the_others(
+    qtbot: QtBot, host: FakeEngineHost, board: JobBoard, tmp_path: Path, free: dict[str, int]
+) -> None:
+    job_id = board.add_move("lab--tiny@1", tmp_path / "big", title="Moving tiny")
+    (asked,) = host.asked("move")
+    assert (asked.args, asked.kwargs) == (("lab--tiny@1", tmp_path / "big"), {"floor_bytes": 7})
+    host.fail(asked.request_id, DiskFull("Full.", need=50, have=10))
+    assert get(board, job_id).waits_for_bytes == 50
+    free["bytes"] = 60
+    board._resume_waiting()
+    host.finish(host.asked("move")[-1].request_id, MOVED)
+    job = get(board, job_id)
+    assert (job.state, job.model, job.folder) == (JobState.DONE, "lab--tiny@1", "/big/lab--tiny@1")
+    assert host.asked("discard_move") == []
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_move_that_is_cancelled_leaves_nothing_behind_and_a_paused_one_everything(
+    qtbot: QtBot, host: FakeEngineHost, board: JobBoard, tmp_path: Path, is_running: bool
+) -> None:
+    job_id = board.add_move("lab--tiny@1", tmp_path / "big")
+    if not is_running:
+        board.pause(job_id)
+        qtbot.waitUntil(lambda: not get(board, job_id).is_stopping)
+        assert get(board, job_id).state is JobState.PAUSED
+    assert host.asked("discard_move") == []
+    board.cancel(job_id)
+    qtbot.waitUntil(lambda: len(host.asked("discard_move")) == 1)
+    assert host.asked("discard_move")[0].args == ("lab--tiny@1",)
+    assert get(board, job_id).state is JobState.CANCELLED
 
 
 def test_jobs_run_one_after_another(qtbot: QtBot, host: FakeEngineHost, board: JobBoard) -> None:

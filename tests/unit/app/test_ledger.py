@@ -15,10 +15,13 @@ from app.ledger_file import Tally, read_ledger, write_ledger
 from engine.errors import EngineDied
 from engine.events import (
     BytesMoved,
+    Finished,
     GenerationResult,
     JobProgress,
     LayerProgress,
     LoadProgress,
+    MoveResult,
+    Outcome,
     PassKind,
     SplitResult,
     StopReason,
@@ -45,6 +48,16 @@ def book(tmp_path: Path, qtbot: QtBot) -> Iterator[Book]:
     # Here, in the GUI thread: a writing thread that collected it would delete its timers there.
     del made
     gc.collect()
+
+
+def test_a_move_reads_each_byte_twice_and_writes_it_once(book: Book) -> None:
+    """Half of a byte counts when it is copied, half when it is read back."""
+    for phase, done in (("copying", 0), ("copying", 250), ("comparing", 500)):
+        book.engine.event_arrived.emit(1, job(phase, done))
+    assert book.ledger.today == Tally(1000, 500)
+    result = MoveResult("tiny", "/big/tiny", 4, 600, 600, 1.0)
+    book.engine.event_arrived.emit(1, Finished(Outcome.DONE, result))
+    assert book.ledger.today == Tally(1200, 600)
 
 
 def layer(bytes_read: int) -> LayerProgress:

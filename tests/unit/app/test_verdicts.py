@@ -36,7 +36,11 @@ def test_a_full_drive_is_said_with_need_floor_and_have() -> None:
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.001, "0.01 s"),
+        (0.00002, "0.1 ms"),
+        (0.0001, "0.1 ms"),
+        (0.003, "3 ms"),
+        (0.0096, "0.01 s"),
+        (0, "0.00 s"),
         (0.04, "0.04 s"),
         (0.8, "0.8 s"),
         (42, "42 s"),

@@ -37,7 +37,7 @@ def test_what_is_on_the_computer_already_is_used_and_recommended() -> None:
 def test_with_a_download_the_largest_comfortable_ungated_model_is_recommended() -> None:
     best = recommend(catalogue_offers(CATALOGUE, MACHINE, [], can_download=True), MACHINE)
     assert best is not None
-    assert best.title == "Qwen3 8B"
+    assert best.title == "Qwen3 30B-A3B"
     assert best.action is Action.DOWNLOAD
 
 

@@ -491,6 +491,42 @@ def test_a_plan_from_the_hub_fetches_no_weights(server: HubServer, store: ModelS
         assert again.download_bytes == 0
 
 
+def test_planning_again_and_downloading_read_no_head_twice(server: HubServer, store: ModelStore) -> None:
+    access = HubAccess(endpoint=server.endpoint)
+
+    def asked() -> int:
+        return server.sent("/resolve/")
+
+    with LocalEngine(store) as engine:
+        first = engine.plan_download("acme/tiny", access, LoadOptions())
+        once = asked()
+        assert once > len(weights_of(server))
+        kept = engine.plan_download("acme/tiny", access, LoadOptions(), keep_download=True)
+        elsewhere = engine.plan_download("acme/tiny", access, LoadOptions(), target=store.data_dir / "elsewhere")
+        assert asked() == once
+        assert kept.disk_after_bytes > first.disk_after_bytes == elsewhere.disk_after_bytes
+        assert elsewhere.folder == str(store.data_dir / "elsewhere")
+        cancel = CancelToken()
+        for event in engine.download("acme/tiny", access, cancel=cancel, floor_bytes=0):
+            if isinstance(event, JobProgress) and event.phase == "planning":
+                assert asked() == once
+                cancel.cancel()
+        assert LocalEngine(store).plan_download("acme/tiny", access, LoadOptions()) is not None
+        assert asked() == 2 * once
+
+
+def test_a_download_that_was_begun_in_one_folder_goes_on_there(
+    server: HubServer, store: ModelStore, tmp_path: Path, reference: dict[str, bytes]
+) -> None:
+    cancel, there = CancelToken(), tmp_path / "big drive"
+    download(server, store.at(there), cancel=cancel, on_event=cancel_when_cutting(cancel, 3))
+    split = Path(result_of(download(server, store)).path)
+    assert split.parent == there
+    assert block_files(split) == reference
+    assert not store.models_folder.exists()
+    assert not any(there.glob(".downloads/*@*"))
+
+
 # Who may
 
 
