@@ -10,7 +10,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMenu
 
-from app.conversations.model import ChatRow, ConversationList, HeaderRow
+from app.conversations.model import PINNED_KEY, ChatRow, ConversationList, HeaderRow
 from app.conversations.store import ConversationStore
 from app.icons import icon
 
@@ -36,6 +36,12 @@ class FolderDeeds(QObject):
 
     def move(self, conversation_id: int, folder_id: int | None) -> None:
         self._store.set_folder(conversation_id, folder_id)
+
+    def drop(self, conversation_id: int, group: HeaderRow | None) -> None:
+        """Onto a folder or the pinned ones; anywhere else it goes back under its day."""
+        self._store.set_folder(conversation_id, group.folder_id if group else None)
+        if group is None or group.folder_id is None:
+            self._store.set_pinned(conversation_id, group is not None and group.key == PINNED_KEY)
 
     def delete(self, row: HeaderRow) -> None:
         """Its chats stay, under their days."""

@@ -13,9 +13,8 @@ from enum import StrEnum
 
 from PySide6.QtCore import QCoreApplication
 
-from app.verdicts import duration_text
+from app.verdicts import counted_text, speed_text
 from engine.events import Event, LayerProgress, Loaded, LoadProgress, PassKind
-from engine.quantities import format_size
 
 STALLED_AFTER_S = 5.0
 STALLED_LOADING_AFTER_S = 30.0
@@ -118,7 +117,7 @@ class LiveProgress:
         """One line, in the user's language."""
         if self.is_stalled:
             return QCoreApplication.translate("LiveLine", "Stalled for {duration}").format(
-                duration=whole_seconds(self.silent_s)
+                duration=counted_text(self.silent_s)
             )
         lines = {
             LivePhase.WAITING: self._waiting_line,
@@ -131,7 +130,7 @@ class LiveProgress:
 
     def elapsed(self) -> str:
         """Since it was this answer's turn."""
-        return "" if self._begun_at is None else whole_seconds(self._now() - self._begun_at)
+        return "" if self._begun_at is None else counted_text(self._now() - self._begun_at)
 
     def _take_layer(self, event: LayerProgress) -> None:
         self._last_event_at = self._now()
@@ -192,7 +191,7 @@ class LiveProgress:
         parts = [QCoreApplication.translate("LiveLine", "Reading the prompt · {share} %").format(share=share)]
         parts += self._speed(self._layer)
         if self._layer.pass_seconds_left is not None and self._layer.pass_seconds_left >= 1:
-            left = whole_seconds(self._layer.pass_seconds_left)
+            left = counted_text(self._seconds_left(self._layer.pass_seconds_left))
             parts.append(QCoreApplication.translate("LiveLine", "first token in about {left}").format(left=left))
         return " · ".join(parts)
 
@@ -208,20 +207,19 @@ class LiveProgress:
             parts.append(place.format(layer=layer.block, layers=layer.blocks))
             parts += self._speed(layer)
             if layer.pass_seconds_left is not None:
-                left = whole_seconds(max(layer.pass_seconds_left, 1.0))
+                left = counted_text(self._seconds_left(layer.pass_seconds_left))
                 parts.append(QCoreApplication.translate("LiveLine", "next token in about {left}").format(left=left))
         return " · ".join(parts)
 
+    def _seconds_left(self, said: float) -> float:
+        """Of what the last event said, less the time since: a slow block must not make it stand still."""
+        return max(said - self.silent_s, 1.0)
+
     @staticmethod
     def _speed(layer: LayerProgress) -> list[str]:
-        return [f"{format_size(layer.bytes_per_second)}/s"] if layer.bytes_per_second > 0 else []
+        return [speed_text(layer.bytes_per_second)] if layer.bytes_per_second > 0 else []
 
 
 def short_rate(per_second: float) -> str:
     """``7.4``, ``31``."""
     return f"{per_second:.1f}" if per_second < 10 else f"{per_second:.0f}"
-
-
-def whole_seconds(seconds: float) -> str:
-    """Of something that is being counted: tenths would flicker."""
-    return f"{seconds:.0f} s" if seconds < 9.5 else duration_text(seconds)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QTimer, Signal, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.chat_desk import ChatDesk
@@ -85,8 +86,6 @@ class ChatPage(QWidget):
                 self.desk.open(last)
             else:
                 self.desk.open_new()
-        elif self.desk.id is not None:
-            self._store.open_conversation(self.desk.id)
         self.composer.text.setFocus()
 
     def open_conversation(self, conversation_id: str) -> None:
@@ -363,6 +362,21 @@ class ChatPage(QWidget):
     def _show_error(self, error: EngineError) -> None:
         self.deeds.forget_deleted()
         self.notice.show_error(NoticeKind.WARNING, error)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The chat goes on being read; it may have been deleted while another page was shown."""
+        super().showEvent(event)
+        if self.desk.id is None:
+            return
+        if self._store.conversation(self.desk.id) is None:
+            self.desk.open_new()
+        else:
+            self._store.open_conversation(self.desk.id)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nobody reads it now: an answer that ends meanwhile is a new one, and no chat is marked as open."""
+        super().hideEvent(event)
+        self._store.open_conversation(None)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -28,7 +28,10 @@ _CODE_HEAD = 36
 
 
 class PartView(QWidget):
-    """``document`` is what of it can be selected, if anything."""
+    """A part that is drawn the same whatever it says, as high as its insides want it. Most views know better.
+
+    ``document`` is what of it can be selected, if anything.
+    """
 
     entered = Signal()
     outdent = 0
@@ -39,10 +42,11 @@ class PartView(QWidget):
         self.document: DocumentView | None = None
 
     def set_part(self, part: Part) -> None:
-        raise NotImplementedError
+        """Takes over what it shows. Called again while an answer grows."""
 
     def height_for(self, width: int) -> int:
-        raise NotImplementedError
+        """At this width; lays out its insides."""
+        return self.sizeHint().height()
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)

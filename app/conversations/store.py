@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.conversations import answers, search
+from app.conversations import answers, copies, search
 from app.conversations.database import Database, SqlValue
 from app.conversations.records import (
     WORKING,
@@ -122,6 +122,14 @@ class ConversationStore:
         assert found is not None
         self._notify()
         return found
+
+    def add_copy(
+        self, conversation: Conversation, folder: str, messages: Sequence[StoredMessage], active: Collection[int]
+    ) -> int:
+        """A new conversation like this one, with copies of its messages; see ``app.conversations.copies``."""
+        conversation_id = copies.add_copy(self._database, conversation, folder, messages, active)
+        self._notify()
+        return conversation_id
 
     def rename_conversation(self, conversation_id: int, title: str, *, by_user: bool = True) -> None:
         """A title the user gave is never replaced by an automatic one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from app.theme import tokens
 from app.widgets.labels import label, line, paragraph
@@ -22,17 +22,14 @@ class SettingRow(QWidget):
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, look.s + look.xs)
         grid.setHorizontalSpacing(look.l)
-        grid.setVerticalSpacing(look.xs)
+        grid.setVerticalSpacing(look.s)
         grid.setColumnStretch(0, 1)
         grid.addWidget(line(), 0, 0, 1, 2)
-        grid.setRowMinimumHeight(1, look.xs)
-        grid.addWidget(label(title), 2, 0, Qt.AlignmentFlag.AlignVCenter)
-        if text:
-            grid.addWidget(paragraph(text, "small"), 3, 0)
-        grid.addWidget(control, 2, 1, 2 if text else 1, 1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        grid.addLayout(_words(title, text), 1, 0)
+        grid.addWidget(control, 1, 1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._note = paragraph("", "danger")
         self._note.hide()
-        grid.addWidget(self._note, 4, 0, 1, 2)
+        grid.addWidget(self._note, 2, 0, 1, 2)
 
     def say(self, text: str) -> None:
         """Below the row; nothing takes it away again."""
@@ -45,3 +42,15 @@ class SettingRow(QWidget):
 
     def matches(self, words: str) -> bool:
         return self._is_useful and all(word in self._searched for word in words.casefold().split())
+
+
+def _words(title: str, text: str) -> QVBoxLayout:
+    """Close to each other however high the control beside them is."""
+    column = QVBoxLayout()
+    column.setSpacing(2)
+    column.addStretch(1)
+    column.addWidget(label(title))
+    if text:
+        column.addWidget(paragraph(text, "small"))
+    column.addStretch(1)
+    return column
