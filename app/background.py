@@ -19,10 +19,11 @@ _LAST_WAIT_MS = 3000
 class Background(QObject):
     """Begins at once, signals nothing before the constructor returns, and deletes itself at its end.
 
-    Ends with exactly one of ``done`` (what ``work`` gives) or ``failed`` (an ``EngineError``, an ``OSError``, an error
-    of SQLite). Any other exception is ours, and raised in the GUI thread.
+    Ends with ``finished`` and then one of ``done`` (what ``work`` gives) or ``failed`` (an ``EngineError``, an
+    ``OSError``, an error of SQLite). Any other exception is ours, and raised in the GUI thread.
     """
 
+    finished = Signal()
     done = Signal(object)
     failed = Signal(object)
     _ended = Signal(object, object)
@@ -45,6 +46,7 @@ class Background(QObject):
     @Slot(object, object)
     def _tell(self, value: object, error: Exception | None) -> None:
         self.deleteLater()
+        self.finished.emit()
         if error is None:
             self.done.emit(value)
         elif isinstance(error, EngineError | OSError | sqlite3.Error):

@@ -31,10 +31,15 @@ class ExchangeDeeds(QObject):
 
     def export_as_markdown(self, conversation_id: int, title: str) -> None:
         headings = Headings(self.tr("You"), self.tr("Answer"), self.tr("File"))
-        self._export(f"{file_name(title)}.md", partial(export_markdown, self._store, conversation_id, headings))
+        self._export(
+            f"{file_name(title)}.md", lambda path: export_markdown(self._store, conversation_id, headings, path)
+        )
 
     def export_as_json(self, conversation_ids: Sequence[int], title: str) -> None:
-        self._export(f"{file_name(title)}.json", partial(export_json, self._store, conversation_ids))
+        self._export(
+            f"{file_name(title)}.json",
+            lambda path: path.write_text(export_json(self._store, conversation_ids), encoding="utf-8"),
+        )
 
     def import_chats(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self._window, self.tr("Import chats"), "", "JSON (*.json)")
@@ -43,15 +48,14 @@ class ExchangeDeeds(QObject):
             call.done.connect(self._say_imported)
             call.failed.connect(self._say_not_imported)
 
-    def _export(self, name: str, text: Callable[[], str]) -> None:
+    def _export(self, name: str, write: Callable[[Path], object]) -> None:
         kinds = "Markdown (*.md)" if name.endswith(".md") else "JSON (*.json)"
         path, _ = QFileDialog.getSaveFileName(self._window, self.tr("Export"), name, kinds)
         if path:
-            call = Background(partial(_write, Path(path), text), self)
-            call.done.connect(self._say_exported)
+            call = Background(lambda: write(Path(path)), self)
+            call.done.connect(lambda: self._say_exported(Path(path)))
             call.failed.connect(self._say_not_exported)
 
-    @Slot(object)
     def _say_exported(self, path: Path) -> None:
         self.said.emit(self.tr("Exported to {name}").format(name=path.name))
 
@@ -72,11 +76,6 @@ def file_name(title: str) -> str:
     """A title that every system takes as a file's name."""
     kept = "".join(each if each.isalnum() or each in " -_" else " " for each in title)
     return " ".join(kept.split())[:60] or "chat"
-
-
-def _write(path: Path, text: Callable[[], str]) -> Path:
-    path.write_text(text(), encoding="utf-8")
-    return path
 
 
 def _import(store: ConversationStore, path: Path) -> list[int]:

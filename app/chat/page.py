@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.chat.attach_deeds import AttachDeeds
 from app.chat.chat_desk import ChatDesk
 from app.chat.composer import Composer, ComposerMode
 from app.chat.empty_chat import EmptyChat
@@ -23,7 +24,7 @@ from app.chat.model_list import ModelList
 from app.chat.model_picker import ModelPicker
 from app.chat.options_panel import OptionsPanel
 from app.chat.part_views import model_title
-from app.chat.text_files import UnreadableFile
+from app.chat.thumbnails import Thumbnails
 from app.chat.token_count import TokenCount
 from app.chat.transcript import Transcript
 from app.chat.ways_out import WaysOut
@@ -50,19 +51,21 @@ class ChatPage(QWidget):
         self._store = services.conversations
         self._queue = services.answers
         self.models = ModelList(services.engine, self._load_options, self)
-        self.desk = ChatDesk(self._store, self._queue, self._default_model, self)
+        self.desk = ChatDesk(self._store, self._queue, self._default_model, self._is_blind, self)
         self.live = LiveAnswers(self._queue, self._store, self._chat_title_of, self)
         self.count = TokenCount(services.engine, self)
         self.heading = ElidedLabel("", "title")
         self.notice = NoticeBar()
         self.find_bar = FindBar()
         self.empty = EmptyChat()
-        self.transcript = Transcript(Formulas())
-        self.composer = Composer()
+        self.thumbnails = Thumbnails(self._store.images, self)
+        self.transcript = Transcript(Formulas(), self.thumbnails)
+        self.composer = Composer(self.thumbnails)
         self.options = OptionsPanel()
         self.picker = ModelPicker(self)
         self._middle = QStackedWidget()
         self.deeds = MessageDeeds(self.desk, self._store, self.composer, self.transcript, self.notice, self)
+        self.attach = AttachDeeds(self._store.images, self.composer, self.transcript, self.notice, self)
         self._ways_out = WaysOut(self.desk, self._queue, services.engine)
         self._has_opened = False
         self._early: Draft | None = None
@@ -176,9 +179,9 @@ class ChatPage(QWidget):
         self.composer.draft_changed.connect(self.desk.save_draft)
         self.composer.draft_changed.connect(self._count)
         self.composer.thinking_chosen.connect(self.desk.set_thinking)
-        self.composer.file_refused.connect(self._show_file_error)
         self.composer.model_button_pressed.connect(self.choose_model)
         self.picker.chosen.connect(self._choose_model)
+        self.attach.model_wanted.connect(self.choose_model)
         self.picker.add_asked.connect(lambda: self.navigate.emit("wizard"))
 
     def _wire_options(self) -> None:
@@ -205,6 +208,7 @@ class ChatPage(QWidget):
         """Another one was opened."""
         self.deeds.forget_deleted()
         self.notice.clear()
+        self.attach.forget()
         if self.find_bar.isVisible():
             self.find_bar.close_bar()
         self.composer.set_draft(self.desk.draft())
@@ -221,6 +225,7 @@ class ChatPage(QWidget):
         self._middle.setCurrentWidget(self.transcript if self.transcript.count else self.empty)
         self.heading.set_text(self.title if self.transcript.count else "")
         self._search.setVisible(self.transcript.count > 0)
+        self.attach.show_chat(self.desk.messages())
         self._show_working()
         self._count()
 
@@ -242,6 +247,8 @@ class ChatPage(QWidget):
         has_switch = info is not None and info.has_thinking_switch
         self.composer.show_thinking((conversation.thinking is not False) if has_switch else None)
         self.empty.show_model(title, is_known=self.models.is_known)
+        self.attach.show_model(title, info.accepts_images if info else None)
+        self.attach.show_chat(self.desk.messages())
         self.options.show_options(conversation.system_prompt, conversation.sampling)
         self._show_picker()
         self._count()
@@ -293,6 +300,8 @@ class ChatPage(QWidget):
     def _send(self, draft: Draft) -> None:
         if not (self.desk.conversation.model or self._default_model()):
             self._wait_for_model(draft)
+            return
+        if self.attach.refuses(draft):
             return
         self.options.keep_if_waiting()
         self.composer.clear()
@@ -355,12 +364,8 @@ class ChatPage(QWidget):
         self._store.remove_preset(preset_id)
         self.options.show_presets(self._store.presets())
 
-    def _show_file_error(self, error: UnreadableFile) -> None:
-        self._show_error(error)
-
     @Slot(object)
     def _show_error(self, error: EngineError) -> None:
-        self.deeds.forget_deleted()
         self.notice.show_error(NoticeKind.WARNING, error)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -376,6 +381,8 @@ class ChatPage(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         """Nobody reads it now: an answer that ends meanwhile is a new one, and no chat is marked as open."""
         super().hideEvent(event)
+        self.composer.keep_draft()
+        self.options.keep_if_waiting()
         self._store.open_conversation(None)
 
     def changeEvent(self, event: QEvent) -> None:
@@ -389,6 +396,11 @@ class ChatPage(QWidget):
     def _default_model(self) -> str:
         found = self.models.first_ready()
         return found.name if found else ""
+
+    def _is_blind(self, name: str) -> bool:
+        """Known to read text only."""
+        info = self.models.find(name)
+        return info is not None and not info.accepts_images
 
     def _chat_title_of(self, message_id: int) -> str:
         message = self._store.message(message_id)

@@ -10,6 +10,7 @@ from app.conversations.records import (
     StoredMessage,
     attachments_to_json,
     figures_to_json,
+    images_to_json,
     sampling_to_json,
 )
 
@@ -73,7 +74,7 @@ def _add_message(
 ) -> int:
     return database.write(
         "INSERT INTO messages (conversation_id, parent_id, is_active, role, text, created_at, state, error, model,"
-        " thinking_s, attachments, figures) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " thinking_s, attachments, images, is_blind, figures) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             conversation_id,
             parent_id,
@@ -86,6 +87,8 @@ def _add_message(
             message.model,
             message.thinking_s,
             attachments_to_json(message.attachments),
+            images_to_json(message.images),
+            message.is_blind,
             figures_to_json(message.figures),
         ),
     )

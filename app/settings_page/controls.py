@@ -68,7 +68,7 @@ class FlagControl(QCheckBox):
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setAccessibleDescription(description)
-        self.clicked.connect(self.edited)
+        self.clicked.connect(lambda is_on: self.edited.emit(is_on))
 
     def show_value(self, value: Any) -> None:
         self.setChecked(bool(value))

@@ -284,11 +284,13 @@ def test_a_file_that_is_no_export_is_refused_with_a_sentence(store: Conversation
     assert store.conversations() == []
 
 
-def test_markdown_has_the_words_without_the_thinking(store: ConversationStore) -> None:
+def test_markdown_has_the_words_without_the_thinking(store: ConversationStore, tmp_path: Path) -> None:
     chat = store.add_conversation("Trees")
     question = store.add_message(chat.id, "user", "q", parent_id=None)
     store.add_message(chat.id, "assistant", "<think>hm</think>\n\n**Oak**", parent_id=question.id, model="tiny")
-    assert export_markdown(store, chat.id, Headings()) == "# Trees\n\n## You\n\nq\n\n## tiny\n\n**Oak**\n"
+    file = tmp_path / "Trees.md"
+    export_markdown(store, chat.id, Headings(), file)
+    assert file.read_text(encoding="utf-8") == "# Trees\n\n## You\n\nq\n\n## tiny\n\n**Oak**\n"
 
 
 def test_a_file_from_a_newer_program_is_left_alone(tmp_path: Path) -> None:
