@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from app.answers import AnswerQueue
 from app.conversations.records import WORKING, AnswerState, Conversation, Draft, StoredMessage
@@ -20,12 +20,17 @@ _TITLE_LENGTH = 60
 
 
 class ChatDesk(QObject):
-    """``opened`` when another conversation is shown, ``changed`` when its messages are others than before."""
+    """``opened`` when another conversation is shown, ``changed`` when its messages are others than before.
+
+    ``title_changed`` when somebody else gave it another title.
+    """
 
     opened = Signal()
     changed = Signal()
     options_changed = Signal()
     message_deleted = Signal(int)
+    title_changed = Signal()
+    _store_changed = Signal()
 
     def __init__(
         self,
@@ -47,6 +52,10 @@ class ChatDesk(QObject):
         self._id: int | None = None
         self._blank = _blank("")
         self._read: tuple[tuple[int | None, int], tuple[StoredMessage, ...]] | None = None
+        self._title = ""
+        # The store may tell from the thread that writes answers: the signal brings it to this one.
+        self._store_changed.connect(self._look_at_title, Qt.ConnectionType.QueuedConnection)
+        self.destroyed.connect(store.listen(self._store_changed.emit))
 
     @property
     def conversation(self) -> Conversation:
@@ -79,7 +88,10 @@ class ChatDesk(QObject):
             self.opened.emit()
 
     def open_new(self) -> None:
-        """With the model of the one before, which is what one usually wants."""
+        """With the model of the one before, which is what one usually wants. One that is still empty is new already."""
+        if self._id is not None and not self.messages() and self.draft().is_empty:
+            self.open(self._id)
+            return
         model = self.conversation.model or self._default_model()
         self._id = None
         self._blank = _blank(model)
@@ -217,6 +229,13 @@ class ChatDesk(QObject):
         self.send(replace(question, text=text))
 
     # Inside
+
+    @Slot()
+    def _look_at_title(self) -> None:
+        title = self.conversation.title
+        if title != self._title:
+            self._title = title
+            self.title_changed.emit()
 
     def _ask(self, conversation_id: int, draft: Draft, parent_id: int | None) -> None:
         question = self._store.add_message(

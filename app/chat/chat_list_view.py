@@ -5,12 +5,24 @@ Owns what is dragged and which group it hangs over. Must not know what a move do
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDrag,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDragMoveEvent,
+    QDropEvent,
+    QPainter,
+    QPixmap,
+)
 from PySide6.QtWidgets import QListView, QWidget
 
 from app.chat.chat_rows import ChatRowDelegate
 from app.conversations.model import CHAT_MIME_TYPE, ConversationList, HeaderRow
+from app.theme import tokens
+
+_CARD_WIDTH = 220
 
 
 class ChatListView(QListView):
@@ -34,6 +46,34 @@ class ChatListView(QListView):
         self.setDragEnabled(True)
         self.setAcceptDrops(True)
         self.setDropIndicatorShown(False)
+
+    def startDrag(self, actions: Qt.DropAction) -> None:
+        drag = QDrag(self)
+        drag.setMimeData(self._chats.mimeData(self.selectedIndexes()))
+        drag.setPixmap(self._card(self.currentIndex().data()))
+        drag.setHotSpot(QPoint(16, 16))
+        drag.exec(actions)
+
+    def _card(self, title: str) -> QPixmap:
+        """What hangs at the pointer: the title on a card, where the row itself would be text upon text."""
+        look = tokens()
+        metrics = self.fontMetrics()
+        text = metrics.elidedText(title, Qt.TextElideMode.ElideRight, _CARD_WIDTH)
+        size = QSize(metrics.horizontalAdvance(text) + 24, metrics.height() + 14)
+        ratio = self.devicePixelRatioF()
+        card = QPixmap(size * ratio)
+        card.setDevicePixelRatio(ratio)
+        card.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(card)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(look.line_strong))
+        painter.setBrush(QColor(look.raised))
+        painter.drawRoundedRect(QRectF(0.5, 0.5, size.width() - 1, size.height() - 1), look.radius, look.radius)
+        painter.setFont(self.font())
+        painter.setPen(QColor(look.text))
+        painter.drawText(QRectF(0, 0, size.width(), size.height()), Qt.AlignmentFlag.AlignCenter, text)
+        painter.end()
+        return card
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if event.mimeData().hasFormat(CHAT_MIME_TYPE):

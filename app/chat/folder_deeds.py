@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QMenu
 from app.conversations.model import PINNED_KEY, ChatRow, ConversationList, HeaderRow
 from app.conversations.store import ConversationStore
 from app.icons import icon
+from app.widgets.popups import add_submenu
 
 
 class FolderDeeds(QObject):
@@ -53,7 +54,7 @@ class FolderDeeds(QObject):
 
     def add_move_menu(self, menu: QMenu, row: ChatRow) -> None:
         """Where the chat can go from where it is."""
-        moving = menu.addMenu(icon("folder"), self.tr("Move to folder"))
+        moving = add_submenu(menu, icon("folder"), self.tr("Move to folder"))
         for folder in self._store.folders():
             place = moving.addAction(folder.name.replace("&", "&&"))
             place.setCheckable(True)

@@ -74,7 +74,7 @@ class LiveAnswers(QObject):
 
     @Slot(int)
     def _take_start(self, message_id: int) -> None:
-        self._follow(message_id).begin_reading()
+        self._follow(message_id).begin_reading(self._queue.loaded)
 
     @Slot(int, object)
     def _take_progress(self, message_id: int, event: LayerProgress) -> None:

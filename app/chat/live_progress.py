@@ -35,11 +35,15 @@ class LivePhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The blocks of the running pass: ``done`` of ``count``, and those that never leave memory."""
+    """The blocks of the running pass: ``done`` of ``count``, and those that never leave memory.
+
+    Without blocks a plain bar, ``share`` of it filled.
+    """
 
     count: int = 0
     done: int = 0
     resident: frozenset[int] = frozenset()
+    share: float = 0.0
 
 
 class LiveProgress:
@@ -57,6 +61,8 @@ class LiveProgress:
         self._load: LoadProgress | None = None
         self._layer: LayerProgress | None = None
         self._resident: set[int] = set()
+        """As far as the events told, which are samples."""
+        self._is_all_resident = False
 
     def wait_for(self, chat: str) -> None:
         """The title of the chat whose answer comes first; empty where none is known."""
@@ -70,9 +76,10 @@ class LiveProgress:
         if self.phase in {LivePhase.WAITING, LivePhase.RESTARTING}:
             self.phase = LivePhase.LOADING
 
-    def begin_reading(self) -> None:
+    def begin_reading(self, loaded: Loaded | None) -> None:
         """The model is loaded; the engine begins with the prompt."""
         self.begin()
+        self._is_all_resident = loaded is not None and not loaded.streamed_bytes
         self.phase = LivePhase.READING
 
     def interrupt(self) -> None:
@@ -98,9 +105,13 @@ class LiveProgress:
 
     @property
     def strip(self) -> Strip:
+        if self.phase is LivePhase.LOADING and self._load is not None and self._load.bytes_total:
+            return Strip(share=self._load.bytes_done / self._load.bytes_total)
         if self._layer is None or self.phase in {LivePhase.WAITING, LivePhase.LOADING}:
             return Strip()
-        return Strip(self._layer.blocks, self._layer.block, frozenset(self._resident))
+        count = self._layer.blocks
+        resident = frozenset(range(1, count + 1)) if self._is_all_resident else frozenset(self._resident)
+        return Strip(count, self._layer.block, resident)
 
     @property
     def silent_s(self) -> float:

@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.chat.part_views import model_title
 from app.compositing import can_be_translucent
 from app.icons import pixmap
+from app.model_names import model_title
 from app.theme import tokens
 from app.verdicts import duration_text
 from app.widgets.buttons import button

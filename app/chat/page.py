@@ -23,12 +23,12 @@ from app.chat.message_deeds import MessageDeeds
 from app.chat.model_list import ModelList
 from app.chat.model_picker import ModelPicker
 from app.chat.options_panel import OptionsPanel
-from app.chat.part_views import model_title
 from app.chat.thumbnails import Thumbnails
 from app.chat.token_count import TokenCount
 from app.chat.transcript import Transcript
 from app.chat.ways_out import WaysOut
 from app.conversations.records import Draft, Preset, StoredMessage
+from app.model_names import model_title
 from app.services import Services
 from app.settings import RAM_BUDGET, VRAM_BUDGET
 from app.shortcuts import add_action
@@ -44,6 +44,7 @@ _WARM_UP_MS = 4000
 
 class ChatPage(QWidget):
     navigate = Signal(str)
+    title_changed = Signal()
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -150,6 +151,7 @@ class ChatPage(QWidget):
         self.desk.opened.connect(self._show_conversation)
         self.desk.changed.connect(self._show_changes)
         self.desk.options_changed.connect(self._show_options)
+        self.desk.title_changed.connect(self._show_title)
         self.models.changed.connect(self._show_options)
         self.models.changed.connect(self._send_early)
         self.models.failed.connect(self._show_error)
@@ -223,11 +225,16 @@ class ChatPage(QWidget):
 
     def _after_change(self) -> None:
         self._middle.setCurrentWidget(self.transcript if self.transcript.count else self.empty)
-        self.heading.set_text(self.title if self.transcript.count else "")
+        self._show_title()
         self._search.setVisible(self.transcript.count > 0)
         self.attach.show_chat(self.desk.messages())
         self._show_working()
         self._count()
+
+    @Slot()
+    def _show_title(self) -> None:
+        self.heading.set_text(self.title if self.transcript.count else "")
+        self.title_changed.emit()
 
     def _messages(self) -> list[StoredMessage]:
         """With the words of a growing answer that are not on the disk yet."""

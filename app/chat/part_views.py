@@ -19,6 +19,7 @@ from app.chat.thumbnails import Thumbnails
 from app.conversations.records import StoredImage
 from app.engine_texts import shown_text
 from app.icons import icon
+from app.model_names import model_title
 from app.theme import mono_font, tokens
 from app.verdicts import duration_text
 from app.widgets.buttons import icon_button
@@ -56,11 +57,6 @@ class PartView(QWidget):
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)
         self.entered.emit()
-
-
-def model_title(name: str) -> str:
-    """A model's folder name as people say it: without its owner and revision."""
-    return name.replace("\\", "/").rsplit("/", 1)[-1].rsplit("--", 1)[-1].split("@", 1)[0]
 
 
 def reading_font() -> QFont:

@@ -31,6 +31,7 @@ from app.settings import FOLDED_GROUPS
 from app.theme import tokens
 from app.widgets.buttons import button, icon_button
 from app.widgets.labels import ElidedLabel, paragraph
+from app.widgets.popups import popup_menu
 
 _SEARCH_MS = 150
 _UNDO_MS = 10_000
@@ -190,8 +191,8 @@ class ChatSidebar(QWidget):
     def menu_at(self, index: QModelIndex) -> QMenu:
         """For a chat, for a group, or for the empty place below."""
         if row := self._row(index):
-            return self.menu_for(row, index)
-        menu = self._menu()
+            return self.menu_for(row)
+        menu = popup_menu(self)
         if header := self._header(index):
             self.folders.fill_header_menu(menu, header)
         else:
@@ -210,14 +211,15 @@ class ChatSidebar(QWidget):
     def _export_all(self) -> None:
         self.exchange.export_as_json([each.id for each in self._store.conversations()], self.tr("All chats"))
 
-    def _menu(self) -> QMenu:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        return menu
+    def _rename(self, conversation_id: int) -> None:
+        """Where it stands now: chats may have moved while the menu was open."""
+        number = self.model.row_of(conversation_id)
+        if number >= 0:
+            self.list.edit(self.model.index(number))
 
-    def menu_for(self, row: ChatRow, index: QModelIndex) -> QMenu:
-        menu = self._menu()
-        menu.addAction(icon("edit"), self.tr("Rename")).triggered.connect(lambda: self.list.edit(index))
+    def menu_for(self, row: ChatRow) -> QMenu:
+        menu = popup_menu(self)
+        menu.addAction(icon("edit"), self.tr("Rename")).triggered.connect(lambda: self._rename(row.id))
         pin = self.tr("Unpin") if row.is_pinned else self.tr("Pin")
         menu.addAction(icon("pin"), pin).triggered.connect(lambda: self._store.set_pinned(row.id, not row.is_pinned))
         self.folders.add_move_menu(menu, row)

@@ -30,6 +30,7 @@ from app.conversations.records import (
     sampling_to_json,
 )
 from app.conversations.store import ConversationStore
+from app.model_names import model_title
 
 FORMAT = "strata-conversations"
 FORMAT_VERSION = 1
@@ -54,7 +55,7 @@ def export_markdown(store: ConversationStore, conversation_id: int, headings: He
     images = _ImagesBeside(store, target)
     for message in store.messages(conversation_id):
         is_answer = message.role == "assistant"
-        name = (message.model or headings.answer) if is_answer else headings.question
+        name = (model_title(message.model) or headings.answer) if is_answer else headings.question
         parts.append(f"## {name}")
         parts += [images.add(each) for each in message.images]
         parts += [f"*{headings.file}: {each.name}*\n\n```\n{each.text}\n```" for each in message.attachments]

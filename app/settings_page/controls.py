@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QHBoxLayout, QL
 from app.theme import tokens
 from app.widgets.buttons import SegmentedControl, button
 from app.widgets.inputs import double_spin_box, time_edit
+from app.widgets.popups import combo_box
 
 _GB = 10**9
 _WIDTH = 300
@@ -45,9 +46,8 @@ class ChoiceControl(QWidget):
             segments.chosen.connect(lambda text: self.edited.emit(self._values[self._texts.index(text)]))
             self._inside = segments
         else:
-            box = QComboBox()
+            box = combo_box(name)
             box.addItems(self._texts)
-            box.setAccessibleName(name)
             box.setMinimumWidth(120)
             box.activated.connect(lambda index: self.edited.emit(self._values[index]))
             self._inside = box
@@ -68,7 +68,7 @@ class FlagControl(QCheckBox):
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setAccessibleDescription(description)
-        self.clicked.connect(lambda is_on: self.edited.emit(is_on))
+        self.clicked.connect(self.edited.emit)
 
     def show_value(self, value: Any) -> None:
         self.setChecked(bool(value))

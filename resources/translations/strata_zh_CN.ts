@@ -90,6 +90,56 @@
     </message>
 </context>
 <context>
+    <name>AttachDeeds</name>
+    <message>
+        <source>{model} reads text only: it is not given the images of this chat</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>{model} reads text only.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a model that sees images, or take the images off.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation type="unfinished">选择模型</translation>
+    </message>
+    <message>
+        <source>Up to {most} files go with a message; the others were left out.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>Attaching</name>
+    <message>
+        <source>Pasted image</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>“{name}” is an image, and {model} reads text only.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>this model</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose a model that sees images.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>“{name}” could not be kept: {reason}.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Make room on the drive of your chats.</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
     <name>BlockStrip</name>
     <message>
         <source>Blocks of this pass</source>
@@ -136,6 +186,13 @@
     </message>
 </context>
 <context>
+    <name>ChatListView</name>
+    <message>
+        <source>Chats</source>
+        <translation type="unfinished">对话</translation>
+    </message>
+</context>
+<context>
     <name>ChatPage</name>
     <message>
         <source>New chat</source>
@@ -176,10 +233,6 @@
         <translation>搜索对话</translation>
     </message>
     <message>
-        <source>Chats</source>
-        <translation>对话</translation>
-    </message>
-    <message>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
@@ -190,6 +243,14 @@
     <message>
         <source>Your chats will be listed here</source>
         <translation>您的对话将显示在这里</translation>
+    </message>
+    <message>
+        <source>Export all chats as JSON…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>All chats</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Rename</source>
@@ -230,42 +291,6 @@
     <message>
         <source>Folder deleted, chats kept</source>
         <translation>文件夹已删除，对话已保留</translation>
-    </message>
-    <message>
-        <source>You</source>
-        <translation>您</translation>
-    </message>
-    <message>
-        <source>Answer</source>
-        <translation>回答</translation>
-    </message>
-    <message>
-        <source>File</source>
-        <translation>文件</translation>
-    </message>
-    <message>
-        <source>Export the chat</source>
-        <translation>导出对话</translation>
-    </message>
-    <message>
-        <source>Not exported: {reason}</source>
-        <translation>未导出：{reason}</translation>
-    </message>
-    <message>
-        <source>Exported to {name}</source>
-        <translation>已导出到 {name}</translation>
-    </message>
-    <message>
-        <source>Import chats</source>
-        <translation>导入对话</translation>
-    </message>
-    <message>
-        <source>Not imported: {reason}</source>
-        <translation>未导入：{reason}</translation>
-    </message>
-    <message>
-        <source>{count} chats imported</source>
-        <translation>已导入 {count} 个对话</translation>
     </message>
 </context>
 <context>
@@ -403,6 +428,10 @@
     <message>
         <source>Cancel</source>
         <translation>取消</translation>
+    </message>
+    <message>
+        <source>Attach images and text files</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>Stop the answer</source>
@@ -2006,6 +2035,47 @@
     </message>
 </context>
 <context>
+    <name>ExchangeDeeds</name>
+    <message>
+        <source>You</source>
+        <translation type="unfinished">您</translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation type="unfinished">回答</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation type="unfinished">文件</translation>
+    </message>
+    <message>
+        <source>Import chats</source>
+        <translation type="unfinished">导入对话</translation>
+    </message>
+    <message>
+        <source>Export</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Exported to {name}</source>
+        <translation type="unfinished">已导出到 {name}</translation>
+    </message>
+    <message>
+        <source>Not exported: {reason}</source>
+        <translation type="unfinished">未导出：{reason}</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n chats imported</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Not imported: {reason}</source>
+        <translation type="unfinished">未导入：{reason}</translation>
+    </message>
+</context>
+<context>
     <name>FileChips</name>
     <message>
         <source>Attached files</source>
@@ -2045,13 +2115,30 @@
         <source>Close</source>
         <translation>关闭</translation>
     </message>
-    <message>
-        <source>{place} of {count} messages</source>
-        <translation>第 {place} / {count} 条消息</translation>
+    <message numerus="yes">
+        <source>{place} of %n messages</source>
+        <translation type="unfinished">
+            <numerusform></numerusform>
+        </translation>
     </message>
     <message>
         <source>Not found</source>
         <translation>未找到</translation>
+    </message>
+</context>
+<context>
+    <name>FolderControl</name>
+    <message>
+        <source>Choose…</source>
+        <translation type="unfinished">选择…</translation>
+    </message>
+    <message>
+        <source>Choose the folder of models</source>
+        <translation type="unfinished">选择模型文件夹</translation>
+    </message>
+    <message>
+        <source>Use default</source>
+        <translation type="unfinished">使用默认</translation>
     </message>
 </context>
 <context>
@@ -2087,21 +2174,6 @@
     <message>
         <source>Delete the folder</source>
         <translation>删除文件夹</translation>
-    </message>
-</context>
-<context>
-    <name>FolderEditor</name>
-    <message>
-        <source>Choose…</source>
-        <translation>选择…</translation>
-    </message>
-    <message>
-        <source>Choose the folder of models</source>
-        <translation>选择模型文件夹</translation>
-    </message>
-    <message>
-        <source>Use default</source>
-        <translation>使用默认</translation>
     </message>
 </context>
 <context>
@@ -2165,6 +2237,63 @@
     <message>
         <source>{duration} per token</source>
         <translation>每词元 {duration}</translation>
+    </message>
+</context>
+<context>
+    <name>ImageButton</name>
+    <message>
+        <source>Image {name}</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Shows it larger</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>ImageDialog</name>
+    <message>
+        <source>Save a copy…</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation type="unfinished">关闭</translation>
+    </message>
+    <message>
+        <source>Save a copy</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Saved</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Not saved: {reason}</source>
+        <translation type="unfinished"></translation>
+    </message>
+</context>
+<context>
+    <name>ImageFiles</name>
+    <message>
+        <source>“{name}” has {size}; images of up to {limit} can be sent.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Make it smaller, then add it again.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>“{name}” has {pixels} million pixels; images of up to {limit} million can be sent.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>“{name}” is damaged or not an image.</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Choose another image, or save it anew.</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -3143,6 +3272,10 @@
 <context>
     <name>SettingEditor</name>
     <message>
+        <source>Write a whole address, such as {example}.</source>
+        <translation type="unfinished">请填写完整的地址，例如 {example}。</translation>
+    </message>
+    <message>
         <source>This value is not allowed.</source>
         <translation>不允许使用此值。</translation>
     </message>
@@ -3499,10 +3632,10 @@
     </message>
 </context>
 <context>
-    <name>SizeEditor</name>
+    <name>SizeControl</name>
     <message>
         <source>Automatic</source>
-        <translation>自动</translation>
+        <translation type="unfinished">自动</translation>
     </message>
 </context>
 <context>
@@ -3514,13 +3647,6 @@
     <message>
         <source>Continue</source>
         <translation>继续</translation>
-    </message>
-</context>
-<context>
-    <name>TextEditor</name>
-    <message>
-        <source>Write a whole address, such as {example}.</source>
-        <translation>请填写完整的地址，例如 {example}。</translation>
     </message>
 </context>
 <context>
@@ -3629,6 +3755,10 @@
     <message>
         <source>You</source>
         <translation>您</translation>
+    </message>
+    <message>
+        <source>Image {name}</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <source>{who}: {text}</source>
@@ -3824,6 +3954,13 @@
     <message>
         <source>default</source>
         <translation>默认</translation>
+    </message>
+</context>
+<context>
+    <name>_WholeImage</name>
+    <message>
+        <source>Image {name}</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 </TS>

@@ -166,7 +166,7 @@ def _ask(services: Services, engine: FakeEngineHost) -> int:
 
 def test_the_menu_offers_what_one_can_do(sidebar: ChatSidebar, services: Services, qtbot: QtBot) -> None:
     chat = row(sidebar, "Trees")
-    menu = sidebar.menu_for(chat, sidebar.model.index(sidebar.model.row_of(chat.id)))
+    menu = sidebar.menu_for(chat)
     names = [each.text() for each in menu.actions() if not each.isSeparator()]
     assert names == [
         "Rename",

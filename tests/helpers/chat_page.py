@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.chat.page import ChatPage
@@ -36,6 +37,7 @@ class Chat:
         """As the program does it: the pages go before the store."""
         for page in self.pages:
             page.close()
+        QApplication.processEvents()
 
     def write(self, text: str) -> None:
         self.page.composer.text.setFocus()
