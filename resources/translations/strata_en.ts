@@ -15,9 +15,9 @@
     <name>ExchangeDeeds</name>
     <message numerus="yes">
         <source>%n chats imported</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>%n chat imported</numerusform>
+            <numerusform>%n chats imported</numerusform>
         </translation>
     </message>
 </context>
@@ -25,9 +25,9 @@
     <name>FindBar</name>
     <message numerus="yes">
         <source>{place} of %n messages</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>{place} of %n message</numerusform>
+            <numerusform>{place} of %n messages</numerusform>
         </translation>
     </message>
 </context>

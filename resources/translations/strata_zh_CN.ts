@@ -93,50 +93,50 @@
     <name>AttachDeeds</name>
     <message>
         <source>{model} reads text only: it is not given the images of this chat</source>
-        <translation type="unfinished"></translation>
+        <translation>{model} 只能读取文字：不会把此对话中的图片交给它</translation>
     </message>
     <message>
         <source>{model} reads text only.</source>
-        <translation type="unfinished"></translation>
+        <translation>{model} 只能读取文字。</translation>
     </message>
     <message>
         <source>Choose a model that sees images, or take the images off.</source>
-        <translation type="unfinished"></translation>
+        <translation>请选择能看图片的模型，或去掉图片。</translation>
     </message>
     <message>
         <source>Choose a model</source>
-        <translation type="unfinished">选择模型</translation>
+        <translation>选择模型</translation>
     </message>
     <message>
         <source>Up to {most} files go with a message; the others were left out.</source>
-        <translation type="unfinished"></translation>
+        <translation>一条消息最多附带 {most} 个文件；其余的没有加入。</translation>
     </message>
 </context>
 <context>
     <name>Attaching</name>
     <message>
         <source>Pasted image</source>
-        <translation type="unfinished"></translation>
+        <translation>粘贴的图片</translation>
     </message>
     <message>
         <source>“{name}” is an image, and {model} reads text only.</source>
-        <translation type="unfinished"></translation>
+        <translation>“{name}”是图片，而 {model} 只能读取文字。</translation>
     </message>
     <message>
         <source>this model</source>
-        <translation type="unfinished"></translation>
+        <translation>这个模型</translation>
     </message>
     <message>
         <source>Choose a model that sees images.</source>
-        <translation type="unfinished"></translation>
+        <translation>请选择能看图片的模型。</translation>
     </message>
     <message>
         <source>“{name}” could not be kept: {reason}.</source>
-        <translation type="unfinished"></translation>
+        <translation>“{name}”无法保存：{reason}。</translation>
     </message>
     <message>
         <source>Make room on the drive of your chats.</source>
-        <translation type="unfinished"></translation>
+        <translation>请在保存对话的硬盘上腾出空间。</translation>
     </message>
 </context>
 <context>
@@ -189,7 +189,7 @@
     <name>ChatListView</name>
     <message>
         <source>Chats</source>
-        <translation type="unfinished">对话</translation>
+        <translation>对话</translation>
     </message>
 </context>
 <context>
@@ -246,11 +246,11 @@
     </message>
     <message>
         <source>Export all chats as JSON…</source>
-        <translation type="unfinished"></translation>
+        <translation>将所有对话导出为 JSON…</translation>
     </message>
     <message>
         <source>All chats</source>
-        <translation type="unfinished"></translation>
+        <translation>所有对话</translation>
     </message>
     <message>
         <source>Rename</source>
@@ -431,7 +431,7 @@
     </message>
     <message>
         <source>Attach images and text files</source>
-        <translation type="unfinished"></translation>
+        <translation>添加图片和文本文件</translation>
     </message>
     <message>
         <source>Stop the answer</source>
@@ -2038,41 +2038,41 @@
     <name>ExchangeDeeds</name>
     <message>
         <source>You</source>
-        <translation type="unfinished">您</translation>
+        <translation>您</translation>
     </message>
     <message>
         <source>Answer</source>
-        <translation type="unfinished">回答</translation>
+        <translation>回答</translation>
     </message>
     <message>
         <source>File</source>
-        <translation type="unfinished">文件</translation>
+        <translation>文件</translation>
     </message>
     <message>
         <source>Import chats</source>
-        <translation type="unfinished">导入对话</translation>
+        <translation>导入对话</translation>
     </message>
     <message>
         <source>Export</source>
-        <translation type="unfinished"></translation>
+        <translation>导出</translation>
     </message>
     <message>
         <source>Exported to {name}</source>
-        <translation type="unfinished">已导出到 {name}</translation>
+        <translation>已导出到 {name}</translation>
     </message>
     <message>
         <source>Not exported: {reason}</source>
-        <translation type="unfinished">未导出：{reason}</translation>
+        <translation>未导出：{reason}</translation>
     </message>
     <message numerus="yes">
         <source>%n chats imported</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>已导入 %n 个对话</numerusform>
         </translation>
     </message>
     <message>
         <source>Not imported: {reason}</source>
-        <translation type="unfinished">未导入：{reason}</translation>
+        <translation>未导入：{reason}</translation>
     </message>
 </context>
 <context>
@@ -2117,8 +2117,8 @@
     </message>
     <message numerus="yes">
         <source>{place} of %n messages</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>第 {place} / %n 条消息</numerusform>
         </translation>
     </message>
     <message>
@@ -2130,15 +2130,15 @@
     <name>FolderControl</name>
     <message>
         <source>Choose…</source>
-        <translation type="unfinished">选择…</translation>
+        <translation>选择…</translation>
     </message>
     <message>
         <source>Choose the folder of models</source>
-        <translation type="unfinished">选择模型文件夹</translation>
+        <translation>选择模型文件夹</translation>
     </message>
     <message>
         <source>Use default</source>
-        <translation type="unfinished">使用默认</translation>
+        <translation>使用默认</translation>
     </message>
 </context>
 <context>
@@ -2243,57 +2243,57 @@
     <name>ImageButton</name>
     <message>
         <source>Image {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>图片 {name}</translation>
     </message>
     <message>
         <source>Shows it larger</source>
-        <translation type="unfinished"></translation>
+        <translation>放大显示</translation>
     </message>
 </context>
 <context>
     <name>ImageDialog</name>
     <message>
         <source>Save a copy…</source>
-        <translation type="unfinished"></translation>
+        <translation>保存副本…</translation>
     </message>
     <message>
         <source>Close</source>
-        <translation type="unfinished">关闭</translation>
+        <translation>关闭</translation>
     </message>
     <message>
         <source>Save a copy</source>
-        <translation type="unfinished"></translation>
+        <translation>保存副本</translation>
     </message>
     <message>
         <source>Saved</source>
-        <translation type="unfinished"></translation>
+        <translation>已保存</translation>
     </message>
     <message>
         <source>Not saved: {reason}</source>
-        <translation type="unfinished"></translation>
+        <translation>未保存：{reason}</translation>
     </message>
 </context>
 <context>
     <name>ImageFiles</name>
     <message>
         <source>“{name}” has {size}; images of up to {limit} can be sent.</source>
-        <translation type="unfinished"></translation>
+        <translation>“{name}”有 {size}；最大可发送 {limit} 的图片。</translation>
     </message>
     <message>
         <source>Make it smaller, then add it again.</source>
-        <translation type="unfinished"></translation>
+        <translation>请缩小后重新添加。</translation>
     </message>
     <message>
         <source>“{name}” has {pixels} million pixels; images of up to {limit} million can be sent.</source>
-        <translation type="unfinished"></translation>
+        <translation>“{name}”有 {pixels} 百万像素；最大可发送 {limit} 百万像素的图片。</translation>
     </message>
     <message>
         <source>“{name}” is damaged or not an image.</source>
-        <translation type="unfinished"></translation>
+        <translation>“{name}”已损坏或不是图片。</translation>
     </message>
     <message>
         <source>Choose another image, or save it anew.</source>
-        <translation type="unfinished"></translation>
+        <translation>请选择其他图片，或重新保存它。</translation>
     </message>
 </context>
 <context>
@@ -2822,6 +2822,13 @@
     </message>
 </context>
 <context>
+    <name>NameDialog</name>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+</context>
+<context>
     <name>NameView</name>
     <message>
         <source>Answer</source>
@@ -3048,8 +3055,16 @@
         <translation>全部恢复为模型默认值</translation>
     </message>
     <message>
-        <source>Name of the preset</source>
-        <translation>预设名称</translation>
+        <source>Keeps the system prompt and the sampling of this chat, for others as well.</source>
+        <translation>保留此对话的系统提示词和采样设置，其他对话也可使用。</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>保存</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
     </message>
 </context>
 <context>
@@ -3273,7 +3288,7 @@
     <name>SettingEditor</name>
     <message>
         <source>Write a whole address, such as {example}.</source>
-        <translation type="unfinished">请填写完整的地址，例如 {example}。</translation>
+        <translation>请填写完整的地址，例如 {example}。</translation>
     </message>
     <message>
         <source>This value is not allowed.</source>
@@ -3635,7 +3650,7 @@
     <name>SizeControl</name>
     <message>
         <source>Automatic</source>
-        <translation type="unfinished">自动</translation>
+        <translation>自动</translation>
     </message>
 </context>
 <context>
@@ -3758,7 +3773,7 @@
     </message>
     <message>
         <source>Image {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>图片 {name}</translation>
     </message>
     <message>
         <source>{who}: {text}</source>
@@ -3960,7 +3975,7 @@
     <name>_WholeImage</name>
     <message>
         <source>Image {name}</source>
-        <translation type="unfinished"></translation>
+        <translation>图片 {name}</translation>
     </message>
 </context>
 </TS>
