@@ -63,6 +63,7 @@ class LiveProgress:
         self._resident: set[int] = set()
         """As far as the events told, which are samples."""
         self._is_all_resident = False
+        self.is_engine_starting = False
 
     def wait_for(self, chat: str) -> None:
         """The title of the chat whose answer comes first; empty where none is known."""
@@ -189,6 +190,8 @@ class LiveProgress:
         return QCoreApplication.translate("LiveLine", "The engine is starting again, then the answer goes on")
 
     def _loading_line(self) -> str:
+        if self.is_engine_starting:
+            return QCoreApplication.translate("LiveLine", "Starting the engine")
         if self._load is None or not self._load.bytes_total:
             return QCoreApplication.translate("LiveLine", "Loading the model")
         return QCoreApplication.translate("LiveLine", "Loading the model · {share} %").format(

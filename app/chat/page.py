@@ -36,10 +36,13 @@ from app.theme import tokens
 from app.widgets.buttons import icon_button
 from app.widgets.labels import ElidedLabel
 from app.widgets.notice_bar import NoticeBar, NoticeKind
+from app.widgets.side_panel import SidePanel
 from engine.api import LoadOptions, ModelInfo
 from engine.errors import ContextOverflow, EngineError
 
 _WARM_UP_MS = 4000
+_NARROWEST = 440
+"""A conversation beside the options."""
 
 
 class ChatPage(QWidget):
@@ -53,7 +56,7 @@ class ChatPage(QWidget):
         self._queue = services.answers
         self.models = ModelList(services.engine, self._load_options, self)
         self.desk = ChatDesk(self._store, self._queue, self._default_model, self._is_blind, self)
-        self.live = LiveAnswers(self._queue, self._store, self._chat_title_of, self)
+        self.live = LiveAnswers(self._queue, services.engine, self._store, self._chat_title_of, self)
         self.count = TokenCount(services.engine, self)
         self.heading = ElidedLabel("", "title")
         self.notice = NoticeBar()
@@ -133,7 +136,9 @@ class ChatPage(QWidget):
         foot.addWidget(self.composer, 1000)
         foot.addStretch(1)
         self.composer.setMaximumWidth(look.reading_width + look.xl)
-        centre = QVBoxLayout()
+        middle = QWidget()
+        centre = QVBoxLayout(middle)
+        centre.setContentsMargins(0, 0, 0, 0)
         centre.setSpacing(0)
         centre.addLayout(head)
         centre.addWidget(self.find_bar)
@@ -143,9 +148,8 @@ class ChatPage(QWidget):
         whole = QHBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
-        whole.addLayout(centre, 1)
-        whole.addWidget(self.options)
         self.options.hide()
+        whole.addWidget(SidePanel(middle, self.options, _NARROWEST))
 
     def _wire(self) -> None:
         self.desk.opened.connect(self._show_conversation)
