@@ -232,6 +232,9 @@ class ChatDesk(QObject):
 
     @Slot()
     def _look_at_title(self) -> None:
+        """Only while somebody reads it: a page that is not seen asks again when it is."""
+        if self._store.open_id != self._id:
+            return
         title = self.conversation.title
         if title != self._title:
             self._title = title

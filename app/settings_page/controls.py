@@ -68,10 +68,13 @@ class FlagControl(QCheckBox):
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setAccessibleDescription(description)
-        self.clicked.connect(self.edited.emit)
+        self.clicked.connect(self._tell)
 
     def show_value(self, value: Any) -> None:
         self.setChecked(bool(value))
+
+    def _tell(self) -> None:
+        self.edited.emit(self.isChecked())
 
 
 class TextControl(QLineEdit):

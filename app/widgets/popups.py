@@ -33,8 +33,8 @@ def combo_box(name: str, parent: QWidget | None = None) -> QComboBox:
     # The delegate Qt gives it draws its items as the desktop's style does, whatever the style sheet says.
     box.setItemDelegate(QStyledItemDelegate(box))
     window = box.view().parentWidget()
-    if isinstance(window, QFrame):
-        window.setFrameShape(QFrame.Shape.NoFrame)
+    assert isinstance(window, QFrame), "Qt puts the list into a frame of its own"
+    window.setFrameShape(QFrame.Shape.NoFrame)
     _shape(window, box.view())
     return box
 
