@@ -2592,6 +2592,10 @@
         <translation>引擎正在重新启动，随后回答将继续</translation>
     </message>
     <message>
+        <source>Starting the engine</source>
+        <translation>正在启动引擎</translation>
+    </message>
+    <message>
         <source>Loading the model</source>
         <translation>正在加载模型</translation>
     </message>
