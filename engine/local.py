@@ -29,6 +29,7 @@ from engine.store.model_config import read_config
 from engine.store.model_store import ModelState, ModelStore, StoredModel
 from engine.store.open_source import open_source
 from engine.store.verifier import verify
+from engine.streaming.budgets import FreeMemory
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,9 @@ class LocalEngine:
         """What a source would cost here. Raises ``EngineError`` with the reason where it cannot run."""
         from engine.planning import plan_model
 
-        return plan_model(source, self.store, options, delete_original=delete_original)
+        return plan_model(
+            source, self.store, options, delete_original=delete_original, returned=self._returned_by_unloading()
+        )
 
     def plan_download(
         self, repo: str, access: HubAccess, options: LoadOptions, *, keep_download: bool = False
@@ -87,7 +90,9 @@ class LocalEngine:
         """What a model on the hub would cost here, from less than a thousandth of its bytes."""
         from engine.planning import plan_hub_model
 
-        return plan_hub_model(repo, access, self.store, options, keep_download=keep_download)
+        return plan_hub_model(
+            repo, access, self.store, options, keep_download=keep_download, returned=self._returned_by_unloading()
+        )
 
     def search_models(
         self, query: str, access: HubAccess, *, filters: SearchFilters | None = None, limit: int = 20
@@ -267,6 +272,16 @@ class LocalEngine:
         gc.collect()
         gc.freeze()
         return Finished(Outcome.DONE)
+
+    def _returned_by_unloading(self) -> FreeMemory:
+        """A plan is for a load, which frees the model before it: its weights, its slots, its conversation."""
+        loaded, session = self._loaded, self._session
+        if loaded is None:
+            return FreeMemory(0, None)
+        on_device = loaded.plan.device_bytes + loaded.plan.slot_bytes + (session.cache_bytes if session else 0)
+        if loaded.backend.is_unified:
+            return FreeMemory(loaded.plan.host_bytes + on_device, None)
+        return FreeMemory(loaded.plan.host_bytes, on_device)
 
     def _require_session(self) -> Session:
         if self._session is None:
