@@ -107,6 +107,9 @@ QToolButton[kind="row"]:focus { border: 1px solid $accent; }
 QToolButton[kind="floating"] { background: $raised; border: 1px solid $line; border-radius: 18px; padding: 8px; }
 QToolButton[kind="floating"]:hover { background: $hover; }
 QToolButton[kind="floating"]:focus { border-color: $accent; }
+QToolButton[kind="corner"] { background: $raised; border: 1px solid $input_line; border-radius: 10px; padding: 0; }
+QToolButton[kind="corner"]:hover { background: $hover; }
+QToolButton[kind="corner"]:focus { border-color: $accent; }
 QToolButton[kind="segment"] { padding: 0 16px; min-height: ${segment_height}px; color: $text_muted;
     border-radius: ${radius_small}px; }
 QToolButton[kind="segment"]:checked { background: $raised; color: $text; border: 1px solid $line; }

@@ -96,7 +96,7 @@ def _read_all(paths: Sequence[Path], folder: ImageFolder, blind_model: str | Non
 
 def _read(path: Path, folder: ImageFolder, blind_model: str | None) -> Attachment | StoredImage:
     data = read_file(path, MAX_BYTES)
-    if not is_image(data):
+    if not is_image(path.name, data):
         return text_attachment(path.name, data)
     _refuse_blind(path.name, blind_model)
     return _kept(path.name, partial(keep_image, path.name, data, folder))

@@ -86,7 +86,7 @@ class FileChips(QWidget):
         picture.move(0, 8)
         picture.clicked.connect(lambda: self.image_chosen.emit(image))
         off = icon_button("close", self.tr("Remove {name}").format(name=image.name), size=12, parent=whole)
-        off.setProperty("kind", "floating")
+        off.setProperty("kind", "corner")
         off.setGeometry(_PICTURE + 8 - 22, 0, 22, 22)
         off.clicked.connect(lambda: self.remove(image))
         return whole

@@ -36,8 +36,13 @@ _FORMATS = {
 """Of what Qt reads: no drawings and documents, and nothing that a text may be mistaken for."""
 
 
-def is_image(data: bytes) -> bool:
-    """Whether it begins as an image file does that can be read here."""
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".heic", ".avif")
+
+
+def is_image(name: str, data: bytes) -> bool:
+    """Whether it is meant to be one: it begins as an image file does, or is called like one."""
+    if image_suffix(data) or name.lower().endswith(_SUFFIXES):
+        return True
     buffer = _open(data)
     reader = QImageReader(buffer)
     return reader.canRead() and bytes(reader.format().data()) in _FORMATS and reader.size().isValid()

@@ -215,6 +215,7 @@ class ChatPage(QWidget):
         self.deeds.forget_deleted()
         self.notice.clear()
         self.attach.forget()
+        self.composer.meter.show_tokens(None, None)
         if self.find_bar.isVisible():
             self.find_bar.close_bar()
         self.composer.set_draft(self.desk.draft())

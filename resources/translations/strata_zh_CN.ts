@@ -2750,6 +2750,10 @@
         <translation>这里还没有模型</translation>
     </message>
     <message>
+        <source>sees images</source>
+        <translation>能看图片</translation>
+    </message>
+    <message>
         <source>about {duration} per token</source>
         <translation>每个词元大约 {duration}</translation>
     </message>
