@@ -69,11 +69,12 @@ class MainWindow(QMainWindow):
         cast(Page, page).open()
         if conversation_id:
             cast(Chats, page).open_conversation(conversation_id)
-        self.setWindowTitle(self.tr("{page} – Strata").format(page=cast(Page, page).title))
+        self._show_title()
 
     def new_chat(self) -> None:
         self.go(PageName.CHAT)
         cast(Chats, self._page(PageName.CHAT)).new_chat()
+        self._show_title()
 
     def search_chats(self) -> None:
         self.sidebar.set_folded(False)
@@ -120,9 +121,15 @@ class MainWindow(QMainWindow):
             cast(Page, page).navigate.connect(self.go)
             if name is PageName.SETTINGS:
                 self._wire_settings(cast(ProgramPage, page))
+            if name is PageName.CHAT:
+                cast(Chats, page).title_changed.connect(self._show_title)
             self._pages[name] = page
             self._stack.addWidget(page)
         return self._pages[name]
+
+    def _show_title(self) -> None:
+        if self._shown is not None:
+            self.setWindowTitle(self.tr("{page} – Strata").format(page=cast(Page, self._pages[self._shown]).title))
 
     def _wire_settings(self, page: ProgramPage) -> None:
         page.restart_requested.connect(self.restart_requested)

@@ -39,7 +39,9 @@ class Page(Protocol):
 
 
 class Chats(Page, Protocol):
-    """What the window needs of the chat page besides."""
+    """What the window needs of the chat page besides: its title is that of the open chat."""
+
+    title_changed: SignalInstance
 
     def open_conversation(self, conversation_id: str) -> None: ...
 

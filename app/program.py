@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication
 from app.announcer import Announcer
 from app.answer_notice import AnswerNotice
 from app.answers import AnswerQueue
+from app.background import Background, wait_for_background
 from app.conversations.store import ConversationStore
 from app.engine_host import EngineHost
 from app.engine_notice import EngineNotice
@@ -98,6 +99,7 @@ class Program(QObject):
         self.services.jobs.close()
         self.services.engine.shutdown()
         self.services.ledger.close()
+        wait_for_background()
         self.services.conversations.close()
         self.services.secrets.close()
         self.services.settings.flush()
@@ -173,6 +175,7 @@ class Program(QObject):
             return
         services.engine.start()
         services.jobs.start()
+        Background(services.conversations.remove_unused_images, self)
         self._night_shift.look()
 
     def _say_safe_mode(self) -> None:

@@ -1,7 +1,7 @@
 """Every key of the program, in one table: it makes the QActions, and F1 shows it.
 
 Whoever owns a deed makes its action here: ``add_action(self, "regenerate", self.regenerate)``. A page passes itself,
-so that the key works while the page has the focus; the main window's keys work everywhere.
+so that the key works while the page is seen; the main window's keys work everywhere.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ SHORTCUTS: tuple[Shortcut, ...] = (
     Shortcut("search_chats", ("Ctrl+K",), QT_TRANSLATE_NOOP("Shortcuts", "Search chats"), Group.CHATS),
     Shortcut("find_in_chat", ("Ctrl+F",), QT_TRANSLATE_NOOP("Shortcuts", "Find in this chat"), Group.CHATS),
     Shortcut("choose_model", ("Ctrl+L",), QT_TRANSLATE_NOOP("Shortcuts", "Choose the model"), Group.CHATS),
-    Shortcut("send", ("Return",), QT_TRANSLATE_NOOP("Shortcuts", "Send"), Group.WRITING, handled_by_widget=True),
+    Shortcut("send", ("Enter",), QT_TRANSLATE_NOOP("Shortcuts", "Send"), Group.WRITING, handled_by_widget=True),
     Shortcut(
-        "new_line", ("Shift+Return",), QT_TRANSLATE_NOOP("Shortcuts", "New line"), Group.WRITING, handled_by_widget=True
+        "new_line", ("Shift+Enter",), QT_TRANSLATE_NOOP("Shortcuts", "New line"), Group.WRITING, handled_by_widget=True
     ),
     Shortcut(
         "edit_last",
@@ -90,7 +90,10 @@ def key_text(entry: Shortcut) -> str:
 
 
 def add_action(owner: QWidget, name: str, handler: Callable[[], object]) -> QAction:
-    """An action with the table's keys and title, added to ``owner`` and calling ``handler``."""
+    """An action with the table's keys and title, added to ``owner`` and calling ``handler``.
+
+    Keys with Ctrl work wherever the focus is while ``owner`` is seen; others, as Escape, mean something else elsewhere.
+    """
     entry = shortcut(name)
     action = QAction(title(entry), owner)
     action.setObjectName(name)
@@ -98,7 +101,7 @@ def add_action(owner: QWidget, name: str, handler: Callable[[], object]) -> QAct
         action.setShortcuts([QKeySequence(keys) for keys in entry.keys])
     action.setShortcutContext(
         Qt.ShortcutContext.WindowShortcut
-        if isinstance(owner, QMainWindow)
+        if isinstance(owner, QMainWindow) or entry.keys[0].startswith("Ctrl+")
         else Qt.ShortcutContext.WidgetWithChildrenShortcut
     )
     # Without the lambda PySide passes the action's "checked" to a handler that has a parameter.

@@ -17,7 +17,7 @@ _BASE = """
 QWidget { color: $text; }
 QWidget:disabled { color: $line_strong; }
 QMainWindow, QDialog, QStackedWidget, QMessageBox, QFileDialog { background: $window; }
-QToolTip { background: $raised; color: $text; border: 1px solid $line; border-radius: 6px; padding: 4px 8px; }
+QToolTip { background: $raised; color: $text; border: 1px solid $input_line; padding: 4px 8px; }
 
 QLabel { background: transparent; }
 QLabel[role="display"] { font-size: ${font_display}px; font-weight: 600; }
@@ -49,7 +49,7 @@ QFrame[role="panel"], QWidget[role="panel"] { background: $surface; }
 QWidget[role="segments"] { background: $hover; border-radius: ${radius}px; }
 QFrame[role="chip"] { background: $hover; border: none; border-radius: ${radius}px; }
 QFrame[role="popup"] { background: $raised; border: 1px solid $line; border-radius: ${radius_large}px; }
-QFrame[role="popup-square"] { background: $raised; border: 1px solid $line; }
+QFrame[role="popup-square"] { background: $raised; border: 1px solid $input_line; }
 QFrame[role="line"] { background: $line; border: none; min-height: 1px; max-height: 1px; }
 QFrame[role="vline"] { background: $line; border: none; min-width: 1px; max-width: 1px; }
 QWidget[role="row-head"] { background: transparent; border: 1px solid transparent; border-radius: ${radius}px; }
@@ -107,6 +107,9 @@ QToolButton[kind="row"]:focus { border: 1px solid $accent; }
 QToolButton[kind="floating"] { background: $raised; border: 1px solid $line; border-radius: 18px; padding: 8px; }
 QToolButton[kind="floating"]:hover { background: $hover; }
 QToolButton[kind="floating"]:focus { border-color: $accent; }
+QToolButton[kind="corner"] { background: $raised; border: 1px solid $input_line; border-radius: 10px; padding: 0; }
+QToolButton[kind="corner"]:hover { background: $hover; }
+QToolButton[kind="corner"]:focus { border-color: $accent; }
 QToolButton[kind="segment"] { padding: 0 16px; min-height: ${segment_height}px; color: $text_muted;
     border-radius: ${radius_small}px; }
 QToolButton[kind="segment"]:checked { background: $raised; color: $text; border: 1px solid $line; }
@@ -137,8 +140,9 @@ QAbstractSpinBox::up-arrow { image: url("$images/chevron-up.svg"); width: 12px; 
 QAbstractSpinBox::down-arrow { image: url("$images/chevron-down.svg"); width: 12px; height: 12px; }
 QComboBox::drop-down { border: none; width: 28px; }
 QComboBox::down-arrow { image: url("$images/chevron-down.svg"); width: 14px; height: 14px; }
-QComboBox QAbstractItemView { background: $raised; border: 1px solid $line; border-radius: ${radius}px; padding: 4px;
+QComboBox QAbstractItemView { background: $raised; border: 1px solid $input_line; padding: 4px;
     outline: none; selection-background-color: $hover; selection-color: $text; }
+QComboBox QAbstractItemView[corners="round"] { border: 1px solid $line; border-radius: ${radius}px; }
 QComboBox QAbstractItemView::item { min-height: 32px; padding: 0 8px; border-radius: ${radius_small}px; }
 
 QCheckBox, QRadioButton { spacing: 8px; background: transparent; }
@@ -184,7 +188,8 @@ QScrollBar::add-page, QScrollBar::sub-page { background: none; }
 QSplitter::handle { background: $line; }
 QSplitter::handle:horizontal { width: 1px; }
 QSplitter::handle:vertical { height: 1px; }
-QMenu { background: $raised; border: 1px solid $line; border-radius: ${radius}px; padding: 4px; }
+QMenu { background: $raised; border: 1px solid $input_line; padding: 4px; }
+QMenu[corners="round"] { border: 1px solid $line; border-radius: ${radius}px; }
 QMenu::item { padding: 8px 24px 8px 12px; border-radius: ${radius_small}px; background: transparent; }
 QMenu::item:selected { background: $hover; }
 QMenu::item:disabled { color: $line_strong; }

@@ -84,6 +84,9 @@ class Theme(QObject):
             return
         self._tokens = fresh
         self._app.setProperty(_TOKENS_PROPERTY, fresh)
+        # One sheet in place of another takes Qt 6.11 ten times as long as none and then the other: 1.0 s for the 470
+        # widgets of three pages, instead of 0.15 s.
+        self._app.setStyleSheet("")
         self._app.setFont(body_font(fresh))
         self._app.setPalette(palette(fresh))
         self._app.setStyleSheet(stylesheet(fresh))

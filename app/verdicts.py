@@ -82,6 +82,13 @@ def reads_text(bytes_per_second: float) -> str:
     return QCoreApplication.translate("Verdicts", "Reads {size} a second").format(size=format_size(bytes_per_second))
 
 
+def counted_text(seconds: float) -> str:
+    """Of something that is being counted, in whole seconds: tenths would flicker."""
+    if seconds >= 9.5:
+        return duration_text(seconds)
+    return QCoreApplication.translate("Verdicts", "{seconds} s").format(seconds=f"{seconds:.0f}")
+
+
 def duration_text(seconds: float | None) -> str:
     """Coarse enough to read at a glance: ``3 ms``, ``0.04 s``, ``42 s``, ``4 min``, ``2 h 10 min``, ``2 d 3 h``.
 

@@ -11,6 +11,8 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -20,14 +22,37 @@ BLOCKED_S = 0.1
 _BEAT_MS = 20
 
 
+def runnable_wait_s() -> float:
+    """How long the calling thread ever waited for a processor that others had; 0 where the system does not tell.
+
+    The second number of Linux's schedstat, in nanoseconds (Documentation/scheduler/sched-stats.rst).
+    """
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
 class Watchdog(QObject):
-    """``blocked`` carries seconds, when the GUI thread answers again."""
+    """``blocked`` carries seconds, when the GUI thread answers again.
+
+    What other programs took of the processor meanwhile is not counted: nothing here can be done about it.
+    """
 
     blocked = Signal(float)
 
-    def __init__(self, *, limit_s: float = BLOCKED_S, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        limit_s: float = BLOCKED_S,
+        waited_s: Callable[[], float] = runnable_wait_s,
+        parent: QObject | None = None,
+    ) -> None:
+        """``waited_s``: seconds since the thread began in which it could have run and did not."""
         super().__init__(parent)
         self._limit_s = limit_s
+        self._waited_s = waited_s
+        self._waited_before_s = waited_s()
         self._beat_at = time.monotonic()
         self._stack = ""
         self._gui_thread = threading.get_ident()
@@ -41,6 +66,7 @@ class Watchdog(QObject):
     def start(self) -> None:
         """From the GUI thread."""
         self._beat_at = time.monotonic()
+        self._waited_before_s = self._waited_s()
         self._timer.start()
         self._watcher.start()
 
@@ -52,8 +78,9 @@ class Watchdog(QObject):
 
     def _beat(self) -> None:
         now = time.monotonic()
-        late_s = now - self._beat_at - _BEAT_MS / 1000
-        self._beat_at = now
+        waited_s = self._waited_s()
+        late_s = now - self._beat_at - _BEAT_MS / 1000 - (waited_s - self._waited_before_s)
+        self._beat_at, self._waited_before_s = now, waited_s
         self.longest_s = max(self.longest_s, late_s)
         if late_s > self._limit_s:
             stack, self._stack = self._stack, ""

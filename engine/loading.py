@@ -24,7 +24,7 @@ from engine.store.manifest import Manifest, read_manifest
 from engine.store.model_config import read_config
 from engine.store.verifier import check_sizes
 from engine.streaming.block_roles import block_sizes, expert_sizes
-from engine.streaming.budgets import FreeMemory, plan_budgets
+from engine.streaming.budgets import NOTHING_RETURNED, FreeMemory, plan_budgets
 from engine.streaming.loaded_model import LoadedModel, open_model
 from engine.streaming.residency import SLOTS_WANTED, BlockSize, Budgets, ExpertSizes, Role
 
@@ -63,8 +63,9 @@ def choose_budgets(
     backend: Backend,
     options: LoadOptions,
     experts: ExpertSizes | None = None,
+    returned: FreeMemory = NOTHING_RETURNED,
 ) -> Budgets:
-    """Bytes for weights and slots on this backend, now."""
+    """Bytes for weights and slots on this backend, now; ``returned`` is what the model loaded now would give back."""
     if options.nothing_resident:
         once = max(block.nbytes for block in blocks if block.role.is_whole)
         always = sum(block.nbytes for block in blocks if block.role is Role.ALWAYS)
@@ -72,8 +73,8 @@ def choose_budgets(
         return Budgets(always + slots, 0 if backend.is_unified else slots)
     tokens = planned_context(config, options.context)
     reserve = cache_bytes(config, tokens, dtype.itemsize)
-    host = psutil.virtual_memory().available
-    free = FreeMemory(host, None if backend.is_unified else backend.memory().free)
+    host = psutil.virtual_memory().available + returned.host
+    free = FreeMemory(host, None if backend.is_unified else backend.memory().free + (returned.device or 0))
     return plan_budgets(free, vram=options.vram, ram=options.ram, cache_bytes=reserve)
 
 

@@ -34,6 +34,7 @@ from engine.store.mover import discard_move, move_model
 from engine.store.open_source import open_source
 from engine.store.verifier import verify
 from engine.streaming.block_roles import weight_shape
+from engine.streaming.budgets import FreeMemory
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +89,13 @@ class LocalEngine:
         """What a source would cost here. Raises ``EngineError`` with the reason where it cannot run."""
         from engine.planning import plan_model
 
-        return plan_model(source, self.store.at(target), options, delete_original=delete_original)
+        return plan_model(
+            source,
+            self.store.at(target),
+            options,
+            delete_original=delete_original,
+            returned=self._returned_by_unloading(),
+        )
 
     def plan_download(
         self,
@@ -103,7 +110,13 @@ class LocalEngine:
         from engine.planning import plan_hub_model
 
         return plan_hub_model(
-            repo, access, self.store.at(target), options, keep_download=keep_download, heads=self._heads
+            repo,
+            access,
+            self.store.at(target),
+            options,
+            keep_download=keep_download,
+            heads=self._heads,
+            returned=self._returned_by_unloading(),
         )
 
     def model_folders(self) -> list[FolderReport]:
@@ -348,6 +361,16 @@ class LocalEngine:
         gc.collect()
         gc.freeze()
         return Finished(Outcome.DONE)
+
+    def _returned_by_unloading(self) -> FreeMemory:
+        """A plan is for a load, which frees the model before it: its weights, its slots, its conversation."""
+        loaded, session = self._loaded, self._session
+        if loaded is None:
+            return FreeMemory(0, None)
+        on_device = loaded.plan.device_bytes + loaded.plan.slot_bytes + (session.cache_bytes if session else 0)
+        if loaded.backend.is_unified:
+            return FreeMemory(loaded.plan.host_bytes + on_device, None)
+        return FreeMemory(loaded.plan.host_bytes, on_device)
 
     def _require_session(self) -> Session:
         if self._session is None:

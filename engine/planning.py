@@ -37,6 +37,7 @@ from engine.store.source_plan import plan_source
 from engine.store.split_plan import SplitPlan
 from engine.store.splitter import can_resume, find_done_blocks, plan_space
 from engine.streaming.block_roles import block_size, block_sizes, expert_sizes
+from engine.streaming.budgets import NOTHING_RETURNED, FreeMemory
 from engine.streaming.residency import BlockSize, ExpertSizes, ResidencyPlan, Speeds, plan_residency
 from engine.weights.read_speed import measure_folder_speed, measure_read_speed
 
@@ -67,13 +68,22 @@ class _Shape:
     accepts_images: bool
 
 
-def plan_model(source_text: str, store: ModelStore, options: LoadOptions, *, delete_original: bool) -> ModelPlan:
+def plan_model(
+    source_text: str,
+    store: ModelStore,
+    options: LoadOptions,
+    *,
+    delete_original: bool,
+    returned: FreeMemory = NOTHING_RETURNED,
+) -> ModelPlan:
     """A name of the store and a split's folder are planned as they are. Raises ``EngineError`` with the reason where
     the model cannot run here.
+
+    ``returned``: bytes that the model loaded now would give back, as loading another one does.
     """
     folder = find_split(source_text, store)
     if folder is not None:
-        return _plan_shape(_shape_of_cut(folder), folder, store, options)
+        return _plan_shape(_shape_of_cut(folder), folder, store, options, returned)
     source = open_source(source_text, store)
     folder = store.folder_for(source.record)
     journal = ProgressJournal(folder)
@@ -81,7 +91,7 @@ def plan_model(source_text: str, store: ModelStore, options: LoadOptions, *, del
     split.tensors.close()
     disk = plan_space(split, folder, delete_original=delete_original, done=find_done_blocks(split, folder))
     room = _Room(disk.first_bytes, disk.peak_bytes, disk.after_bytes)
-    return _plan_shape(_shape_of_split(split, room), folder, store, options)
+    return _plan_shape(_shape_of_split(split, room), folder, store, options, returned)
 
 
 def plan_hub_model(
@@ -92,6 +102,7 @@ def plan_hub_model(
     *,
     keep_download: bool,
     heads: HeadCache | None = None,
+    returned: FreeMemory = NOTHING_RETURNED,
 ) -> ModelPlan:
     """The same for ``owner/name[@revision]`` on the hub. Fetches its small files and the heads of its weights, unless
     ``heads`` has them.
@@ -105,18 +116,20 @@ def plan_hub_model(
                 "Download it without a plan, or choose a version with safetensors files.",
             )
         if store.find_finished(model.source.record) is not None:
-            return _plan_shape(_shape_of_cut(folder), folder, store, options)
+            return _plan_shape(_shape_of_cut(folder), folder, store, options, returned)
         split = plan_source(model.source, untied=frozenset())
         room = plan_room(model, split, split.blocks, deletes=not keep_download, ahead=WHOLE if keep_download else 1)
         split.tensors.close()
         disk = _Room(room.first_bytes, room.peak_bytes, room.after_bytes)
         shape = _shape_of_split(split, disk)
-        return replace(_plan_shape(shape, folder, store, options), download_bytes=model.download_bytes)
+        return replace(_plan_shape(shape, folder, store, options, returned), download_bytes=model.download_bytes)
 
 
-def _plan_shape(shape: _Shape, folder: Path, store: ModelStore, options: LoadOptions) -> ModelPlan:
+def _plan_shape(
+    shape: _Shape, folder: Path, store: ModelStore, options: LoadOptions, returned: FreeMemory
+) -> ModelPlan:
     backend = open_backend(options.device)
-    budgets = choose_budgets(shape.blocks, shape.dtype, shape.config, backend, options, shape.experts)
+    budgets = choose_budgets(shape.blocks, shape.dtype, shape.config, backend, options, shape.experts, returned)
     plan = plan_residency(shape.blocks, budgets, is_unified=backend.is_unified, experts=shape.experts)
     disk_speed = _measure_disk(folder.parent, store)
     context = planned_context(shape.config, options.context)

@@ -7,8 +7,9 @@ know widgets.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from app.answers import AnswerQueue
 from app.conversations.records import WORKING, AnswerState, Conversation, Draft, StoredMessage
@@ -19,28 +20,42 @@ _TITLE_LENGTH = 60
 
 
 class ChatDesk(QObject):
-    """``opened`` when another conversation is shown, ``changed`` when its messages are others than before."""
+    """``opened`` when another conversation is shown, ``changed`` when its messages are others than before.
+
+    ``title_changed`` when somebody else gave it another title.
+    """
 
     opened = Signal()
     changed = Signal()
     options_changed = Signal()
     message_deleted = Signal(int)
+    title_changed = Signal()
+    _store_changed = Signal()
 
     def __init__(
         self,
         store: ConversationStore,
         queue: AnswerQueue,
         default_model: Callable[[], str],
+        is_blind: Callable[[str], bool],
         parent: QObject | None = None,
     ) -> None:
-        """``default_model`` names the model for a new conversation; empty where there is none."""
+        """``default_model`` names the model for a new conversation; empty where there is none.
+
+        ``is_blind``: whether a model is known to read text only, so that no images are sent to it.
+        """
         super().__init__(parent)
         self._store = store
         self._queue = queue
         self._default_model = default_model
+        self._is_blind = is_blind
         self._id: int | None = None
         self._blank = _blank("")
         self._read: tuple[tuple[int | None, int], tuple[StoredMessage, ...]] | None = None
+        self._title = ""
+        # The store may tell from the thread that writes answers: the signal brings it to this one.
+        self._store_changed.connect(self._look_at_title, Qt.ConnectionType.QueuedConnection)
+        self.destroyed.connect(store.listen(self._store_changed.emit))
 
     @property
     def conversation(self) -> Conversation:
@@ -73,7 +88,10 @@ class ChatDesk(QObject):
             self.opened.emit()
 
     def open_new(self) -> None:
-        """With the model of the one before, which is what one usually wants."""
+        """With the model of the one before, which is what one usually wants. One that is still empty is new already."""
+        if self._id is not None and not self.messages() and self.draft().is_empty:
+            self.open(self._id)
+            return
         model = self.conversation.model or self._default_model()
         self._id = None
         self._blank = _blank(model)
@@ -87,7 +105,7 @@ class ChatDesk(QObject):
 
     def save_draft(self, draft: Draft) -> None:
         """The first word makes a new conversation, so that it is not lost."""
-        if self._id is None and not draft.text.strip() and not draft.attachments:
+        if self._id is None and draft.is_empty:
             return
         self._store.save_draft(self._stored(), draft)
 
@@ -197,32 +215,55 @@ class ChatDesk(QObject):
             self._queue.allow_context(self.conversation.model or self._default_model(), tokens)
             self.regenerate(message_id)
 
-    def start_fresh(self, summary: str, question: str) -> None:
-        """A new conversation that begins with what the user kept of the old one."""
+    def start_fresh(self, summary: str, question: Draft) -> None:
+        """A new conversation, like the old one, that begins with what the user kept of it."""
         old = self.conversation
-        text = f"{summary.strip()}\n\n{question.strip()}".strip()
+        text = f"{summary.strip()}\n\n{question.text.strip()}".strip()
         fresh = self._store.add_conversation(
             old.title, model=old.model, system_prompt=old.system_prompt, sampling=old.sampling
         )
+        self._store.set_folder(fresh.id, old.folder_id)
+        if old.thinking is not None:
+            self._store.set_thinking(fresh.id, old.thinking)
         self.open(fresh.id)
-        self.send(Draft(text))
+        self.send(replace(question, text=text))
 
     # Inside
 
+    @Slot()
+    def _look_at_title(self) -> None:
+        """Only while somebody reads it: a page that is not seen asks again when it is."""
+        if self._store.open_id != self._id:
+            return
+        title = self.conversation.title
+        if title != self._title:
+            self._title = title
+            self.title_changed.emit()
+
     def _ask(self, conversation_id: int, draft: Draft, parent_id: int | None) -> None:
         question = self._store.add_message(
-            conversation_id, "user", draft.text.strip(), parent_id=parent_id, attachments=draft.attachments
+            conversation_id,
+            "user",
+            draft.text.strip(),
+            parent_id=parent_id,
+            attachments=draft.attachments,
+            images=draft.images,
         )
         self._store.save_draft(conversation_id, Draft())
-        if parent_id is None and draft.text.strip():
-            self._store.rename_conversation(conversation_id, title_from(draft.text), by_user=False)
+        if parent_id is None:
+            self._store.rename_conversation(conversation_id, title_of(draft), by_user=False)
         self._answer(conversation_id, question.id)
 
     def _answer(self, conversation_id: int, question_id: int) -> None:
         conversation = self._store.conversation(conversation_id)
         model = (conversation.model if conversation else "") or self._default_model()
         answer = self._store.add_message(
-            conversation_id, "assistant", parent_id=question_id, model=model, state=AnswerState.WAITING
+            conversation_id,
+            "assistant",
+            parent_id=question_id,
+            model=model,
+            state=AnswerState.WAITING,
+            is_blind=self._is_blind(model),
         )
         unfinished = self._store.unfinished_answer(answer.id)
         if unfinished is not None:
@@ -248,9 +289,10 @@ class ChatDesk(QObject):
         return self._id
 
 
-def title_from(text: str) -> str:
-    """The first line of a question, short enough for a list."""
-    line = next((each.strip() for each in text.splitlines() if each.strip()), "")
+def title_of(draft: Draft) -> str:
+    """The first line of a question, or the name of what goes with it, short enough for a list."""
+    names = [each.name for each in (*draft.images, *draft.attachments)]
+    line = next((each.strip() for each in (*draft.text.splitlines(), *names) if each.strip()), "")
     if len(line) <= _TITLE_LENGTH:
         return line
     cut = line[:_TITLE_LENGTH].rsplit(" ", 1)[0]

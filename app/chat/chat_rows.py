@@ -14,7 +14,8 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class ChatRowDelegate(QStyledItemDelegate):
-    """``open_id`` is the conversation that is shown; ``spinner_turn`` in degrees.
+    """``open_id`` is the conversation that is shown; ``spinner_turn`` in degrees; ``drop_key`` of the group that
+    something hangs over.
 
     ``naming_begun`` when a field for a name is there; ``closeEditor`` when it goes.
     """
@@ -25,6 +26,7 @@ class ChatRowDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self.open_id: int | None = None
         self.spinner_turn = 0
+        self.drop_key = ""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         look = tokens()
@@ -67,6 +69,11 @@ class ChatRowDelegate(QStyledItemDelegate):
         look = tokens()
         line = QRect(area.left() + 8, area.bottom() - look.font_small - 9, area.width() - 16, look.font_small + 8)
         is_chosen = bool(state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_Selected)
+        if row.key == self.drop_key:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(look.accent_soft))
+            painter.drawRoundedRect(QRectF(line).adjusted(-8, -1, 8, 1), look.radius_small, look.radius_small)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
         if is_chosen:
             painter.setPen(QPen(QColor(look.accent), 1.5))
             painter.drawRoundedRect(QRectF(line).adjusted(-7.25, 0, 7.25, 0), look.radius_small, look.radius_small)

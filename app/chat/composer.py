@@ -9,15 +9,15 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, QTimer, Signal
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QPen, Qt
+from PySide6.QtCore import QEvent, QMimeData, QObject, QTimer, Signal
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, Qt
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.chat.context_meter import ContextMeter
-from app.chat.file_chips import FileChips
-from app.chat.prompt_edit import PromptEdit
-from app.chat.text_files import MAX_FILES, UnreadableFile, read_text_file
-from app.conversations.records import Attachment, Draft
+from app.chat.file_chips import MOST, FileChips
+from app.chat.prompt_edit import PromptEdit, local_files
+from app.chat.thumbnails import Thumbnails
+from app.conversations.records import Attachment, Draft, StoredImage
 from app.icons import icon
 from app.theme import tokens
 from app.widgets.buttons import button, icon_button
@@ -43,23 +43,31 @@ class Composer(QWidget):
     draft_changed = Signal(object)  # Draft
     model_button_pressed = Signal()
     thinking_chosen = Signal(object)  # bool
-    file_refused = Signal(object)  # UnreadableFile
+    files_given = Signal(list)  # Path: to be read, and given back to add_file and add_image
+    picture_given = Signal(object)  # QImage
+    too_many_given = Signal(int)
+    """Of them can go with a message; the others were left out."""
+    image_chosen = Signal(object)  # StoredImage
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, thumbnails: Thumbnails, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAcceptDrops(True)
         self.mode = ComposerMode.WRITE
         self._is_working = False
         self._can_send = False
         self._kept: Draft | None = None
         self._is_filling = False
+        self._is_reading = False
+        self._takes_images = False
+        self._is_hovered_with = False
         self.text = PromptEdit()
-        self.files = FileChips()
+        self.files = FileChips(thumbnails)
         self.meter = ContextMeter()
-        self.attach = icon_button("attach", self.tr("Attach text files"), size=18)
+        self.attach = icon_button("attach", "", size=18)
         self.model = self._model_button()
         self.thinking = self._thinking_button()
         self.send = icon_button("send", self.tr("Send"), kind="primary", size=18)
+        self._hint = ElidedLabel("", "small")
+        self._hint.hide()
         self._banner_text = ElidedLabel("", "small")
         self._banner = self._edit_banner()
         self._draft_timer = QTimer(self, singleShot=True, interval=_DRAFT_MS)
@@ -71,7 +79,7 @@ class Composer(QWidget):
 
     @property
     def draft(self) -> Draft:
-        return Draft(self.text.toPlainText(), self.files.files)
+        return Draft(self.text.toPlainText(), self.files.files, self.files.images)
 
     def set_draft(self, draft: Draft) -> None:
         """Another conversation's. Ends editing."""
@@ -129,12 +137,62 @@ class Composer(QWidget):
         self.thinking.setVisible(is_on is not None)
         self.thinking.setChecked(bool(is_on))
 
+    def set_takes_images(self, takes_images: bool) -> None:
+        """Whether the model sees images."""
+        self._takes_images = takes_images
+        self._refresh()
+
+    @property
+    def hint(self) -> str:
+        return self._hint.accessibleName()
+
+    def show_hint(self, text: str) -> None:
+        """One quiet line about what will be sent; empty: none."""
+        self._hint.set_text(text)
+        self._hint.setVisible(bool(text))
+
+    def set_reading(self, is_reading: bool) -> None:
+        """What was attached is not here yet: nothing is sent without it."""
+        self._is_reading = is_reading
+        self._refresh()
+
+    def take_from(self, data: QMimeData) -> bool:
+        """Files and pictures that were dropped; whether there were any."""
+        if files := local_files(data):
+            self.attach_files(files)
+        elif data.hasImage():
+            self.attach_picture(QImage(data.imageData()))
+        else:
+            return False
+        return True
+
     def attach_files(self, paths: list[Path]) -> None:
-        for path in paths[: MAX_FILES - len(self.files.files)]:
-            try:
-                self.files.add(read_text_file(path))
-            except UnreadableFile as error:
-                self.file_refused.emit(error)
+        if self.mode is ComposerMode.EDIT_ANSWER:
+            return
+        room = MOST - self.files.count
+        if len(paths) > room:
+            self.too_many_given.emit(MOST)
+        if room > 0:
+            self.files_given.emit(paths[:room])
+
+    def attach_picture(self, picture: QImage) -> None:
+        if self.mode is ComposerMode.EDIT_ANSWER:
+            return
+        if self.files.count < MOST:
+            self.picture_given.emit(picture)
+        else:
+            self.too_many_given.emit(MOST)
+
+    def add_file(self, file: Attachment) -> None:
+        self.files.add(file)
+
+    def add_image(self, image: StoredImage) -> None:
+        self.files.add_image(image)
+
+    def show_drop(self, is_possible: bool) -> None:
+        """Something that can be attached hangs over the page."""
+        self._is_hovered_with = is_possible
+        self.update()
 
     # Inside
 
@@ -181,6 +239,7 @@ class Composer(QWidget):
         column.setContentsMargins(look.m, look.s + look.xs, look.s, look.s)
         column.setSpacing(look.s)
         column.addWidget(self._banner)
+        column.addWidget(self._hint)
         column.addWidget(self.files)
         column.addWidget(self.text)
         column.addLayout(row)
@@ -194,9 +253,11 @@ class Composer(QWidget):
         self.text.escaped.connect(self._press_escape)
         self.text.last_prompt_wanted.connect(self.last_prompt_wanted)
         self.text.files_given.connect(self.attach_files)
+        self.text.picture_given.connect(self.attach_picture)
         self.text.textChanged.connect(self._changed)
         self.text.installEventFilter(self)
         self.files.changed.connect(self._changed)
+        self.files.image_chosen.connect(self.image_chosen)
         self.attach.clicked.connect(self._choose_files)
         self.model.clicked.connect(self.model_button_pressed)
         self.thinking.clicked.connect(lambda: self.thinking_chosen.emit(self.thinking.isChecked()))
@@ -206,7 +267,7 @@ class Composer(QWidget):
     def _fill(self, draft: Draft) -> None:
         self._is_filling = True
         self.text.set_text(draft.text)
-        self.files.set_files(draft.attachments)
+        self.files.set_contents(draft.attachments, draft.images)
         self._is_filling = False
         self._refresh()
 
@@ -221,7 +282,7 @@ class Composer(QWidget):
 
     def _press_enter(self) -> None:
         draft = self.draft
-        if not draft.text.strip() and not draft.attachments:
+        if draft.is_empty or self._is_reading:
             return
         if self.mode is not ComposerMode.WRITE:
             self.edit_asked.emit(draft)
@@ -251,8 +312,11 @@ class Composer(QWidget):
         self.edit_ended.emit()
 
     def _choose_files(self) -> None:
-        names, _ = QFileDialog.getOpenFileNames(self, self.tr("Attach text files"))
+        names, _ = QFileDialog.getOpenFileNames(self, self._attach_name())
         self.attach_files([Path(each) for each in names])
+
+    def _attach_name(self) -> str:
+        return self.tr("Attach images and text files") if self._takes_images else self.tr("Attach text files")
 
     def _refresh(self) -> None:
         is_stop = self._is_working and self.mode is ComposerMode.WRITE
@@ -260,9 +324,11 @@ class Composer(QWidget):
         self.send.setIcon(icon("stop" if is_stop else "send", colour="accent_text"))
         self.send.setToolTip(name)
         self.send.setAccessibleName(name)
-        has_words = bool(self.text.toPlainText().strip() or self.files.files)
-        self.send.setEnabled(is_stop or (has_words and self._can_send))
-        self.files.setVisible(bool(self.files.files))
+        self.send.setEnabled(is_stop or (self._can_send and not self._is_reading and not self.draft.is_empty))
+        self.attach.setToolTip(self._attach_name())
+        self.attach.setAccessibleName(self._attach_name())
+        self.attach.setVisible(self.mode is not ComposerMode.EDIT_ANSWER)
+        self.files.setVisible(self.files.count > 0)
         self._banner.setVisible(self.mode is not ComposerMode.WRITE)
         self._banner_text.set_text(
             self.tr("Editing the answer: it becomes a new version")
@@ -277,24 +343,17 @@ class Composer(QWidget):
             self.update()
         return super().eventFilter(watched, event)
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasUrls():
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
-        self.attach_files(paths)
-        event.acceptProposedAction()
-
     def paintEvent(self, event: QPaintEvent) -> None:
         look = tokens()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(look.accent if self.text.hasFocus() else look.line), 1.5))
-        painter.setBrush(QColor(look.raised))
+        is_strong = self.text.hasFocus() or self._is_hovered_with
+        painter.setPen(QPen(QColor(look.accent if is_strong else look.line), 1.5))
+        painter.setBrush(QColor(look.accent_soft if self._is_hovered_with else look.raised))
         painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), look.radius_large + 2, look.radius_large + 2)
         painter.end()
 
 
-def attachments_length(files: tuple[Attachment, ...]) -> int:
-    return sum(len(each.text) for each in files)
+def can_be_attached(data: QMimeData) -> bool:
+    """Whether there is something in it for ``take_from``."""
+    return bool(local_files(data)) or data.hasImage()

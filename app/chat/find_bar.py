@@ -80,9 +80,8 @@ class FindBar(QFrame):
 
     def _tell(self) -> None:
         if self._found:
-            self._count.setText(
-                self.tr("{place} of {count} messages").format(place=self._place + 1, count=len(self._found))
-            )
+            count = self.tr("{place} of %n messages", "", len(self._found))
+            self._count.setText(count.format(place=self._place + 1))
             self.message_wanted.emit(self._found[self._place])
         else:
             self._count.setText(self.tr("Not found") if self.field.text() else "")

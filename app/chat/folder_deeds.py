@@ -10,9 +10,10 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMenu
 
-from app.conversations.model import ChatRow, ConversationList, HeaderRow
+from app.conversations.model import PINNED_KEY, ChatRow, ConversationList, HeaderRow
 from app.conversations.store import ConversationStore
 from app.icons import icon
+from app.widgets.popups import add_submenu
 
 
 class FolderDeeds(QObject):
@@ -37,6 +38,12 @@ class FolderDeeds(QObject):
     def move(self, conversation_id: int, folder_id: int | None) -> None:
         self._store.set_folder(conversation_id, folder_id)
 
+    def drop(self, conversation_id: int, group: HeaderRow | None) -> None:
+        """Onto a folder or the pinned ones; anywhere else it goes back under its day."""
+        self._store.set_folder(conversation_id, group.folder_id if group else None)
+        if group is None or group.folder_id is None:
+            self._store.set_pinned(conversation_id, group is not None and group.key == PINNED_KEY)
+
     def delete(self, row: HeaderRow) -> None:
         """Its chats stay, under their days."""
         if row.folder_id is None:
@@ -47,7 +54,7 @@ class FolderDeeds(QObject):
 
     def add_move_menu(self, menu: QMenu, row: ChatRow) -> None:
         """Where the chat can go from where it is."""
-        moving = menu.addMenu(icon("folder"), self.tr("Move to folder"))
+        moving = add_submenu(menu, icon("folder"), self.tr("Move to folder"))
         for folder in self._store.folders():
             place = moving.addAction(folder.name.replace("&", "&&"))
             place.setCheckable(True)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from app.chat.live_progress import short_rate
 from app.chat.part_views import PartView
-from app.chat.parts import Part
 from app.conversations.records import AnswerFigures, AnswerState, StoredMessage
 from app.icons import icon
 from app.verdicts import duration_text
@@ -63,9 +62,6 @@ class FooterView(PartView):
                 row.addWidget(each)
         self.set_message(message)
         self.set_actions_shown(False)
-
-    def set_part(self, part: Part) -> None:
-        pass
 
     def set_message(self, message: StoredMessage) -> None:
         self._message = message

@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.answers import AnswerQueue
 from app.chat.live_progress import LivePhase, LiveProgress
 from app.conversations.store import ConversationStore
+from app.engine_host import EngineHost, EngineState
 from engine.events import LayerProgress, Loaded, LoadProgress
 
 
@@ -24,6 +25,7 @@ class LiveAnswers(QObject):
     def __init__(
         self,
         queue: AnswerQueue,
+        engine: EngineHost,
         store: ConversationStore,
         title_of: Callable[[int], str],
         parent: QObject | None = None,
@@ -31,6 +33,7 @@ class LiveAnswers(QObject):
         """``title_of`` gives the title of the chat that a message is in."""
         super().__init__(parent)
         self._queue = queue
+        self._engine = engine
         self._store = store
         self._title_of = title_of
         self._progress: dict[int, LiveProgress] = {}
@@ -43,6 +46,7 @@ class LiveAnswers(QObject):
         queue.answer_finished.connect(self._forget)
         queue.answer_failed.connect(self._forget)
         queue.queue_changed.connect(self.refresh_waiting)
+        engine.engine_state_changed.connect(self.refresh_waiting)
         self.refresh_waiting()
 
     @property
@@ -54,10 +58,14 @@ class LiveAnswers(QObject):
         return self._texts.get(message_id)
 
     def refresh_waiting(self) -> None:
-        """Says to each waiting answer whose it waits for."""
+        """Says to each waiting answer whose it waits for, and to the first whether the engine is there."""
         current = self._queue.current
-        if current is not None and self._follow(current).phase is LivePhase.WAITING:
-            self._follow(current).begin()
+        if current is not None:
+            progress = self._follow(current)
+            progress.is_engine_starting = self._engine.state is not EngineState.READY
+            is_restarted = progress.phase is LivePhase.RESTARTING and not progress.is_engine_starting
+            if progress.phase is LivePhase.WAITING or is_restarted:
+                progress.begin()
         for message_id in self._queue.waiting:
             progress = self._follow(message_id)
             progress.wait_for(self._title_of(current) if current is not None else "")
@@ -74,7 +82,7 @@ class LiveAnswers(QObject):
 
     @Slot(int)
     def _take_start(self, message_id: int) -> None:
-        self._follow(message_id).begin_reading()
+        self._follow(message_id).begin_reading(self._queue.loaded)
 
     @Slot(int, object)
     def _take_progress(self, message_id: int, event: LayerProgress) -> None:

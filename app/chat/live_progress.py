@@ -13,9 +13,8 @@ from enum import StrEnum
 
 from PySide6.QtCore import QCoreApplication
 
-from app.verdicts import duration_text
+from app.verdicts import counted_text, speed_text
 from engine.events import Event, LayerProgress, Loaded, LoadProgress, PassKind
-from engine.quantities import format_size
 
 STALLED_AFTER_S = 5.0
 STALLED_LOADING_AFTER_S = 30.0
@@ -36,11 +35,15 @@ class LivePhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The blocks of the running pass: ``done`` of ``count``, and those that never leave memory."""
+    """The blocks of the running pass: ``done`` of ``count``, and those that never leave memory.
+
+    Without blocks a plain bar, ``share`` of it filled.
+    """
 
     count: int = 0
     done: int = 0
     resident: frozenset[int] = frozenset()
+    share: float = 0.0
 
 
 class LiveProgress:
@@ -58,6 +61,9 @@ class LiveProgress:
         self._load: LoadProgress | None = None
         self._layer: LayerProgress | None = None
         self._resident: set[int] = set()
+        """As far as the events told, which are samples."""
+        self._is_all_resident = False
+        self.is_engine_starting = False
 
     def wait_for(self, chat: str) -> None:
         """The title of the chat whose answer comes first; empty where none is known."""
@@ -71,9 +77,10 @@ class LiveProgress:
         if self.phase in {LivePhase.WAITING, LivePhase.RESTARTING}:
             self.phase = LivePhase.LOADING
 
-    def begin_reading(self) -> None:
+    def begin_reading(self, loaded: Loaded | None) -> None:
         """The model is loaded; the engine begins with the prompt."""
         self.begin()
+        self._is_all_resident = loaded is not None and not loaded.streamed_bytes
         self.phase = LivePhase.READING
 
     def interrupt(self) -> None:
@@ -99,9 +106,13 @@ class LiveProgress:
 
     @property
     def strip(self) -> Strip:
+        if self.phase is LivePhase.LOADING and self._load is not None and self._load.bytes_total:
+            return Strip(share=self._load.bytes_done / self._load.bytes_total)
         if self._layer is None or self.phase in {LivePhase.WAITING, LivePhase.LOADING}:
             return Strip()
-        return Strip(self._layer.blocks, self._layer.block, frozenset(self._resident))
+        count = self._layer.blocks
+        resident = frozenset(range(1, count + 1)) if self._is_all_resident else frozenset(self._resident)
+        return Strip(count, self._layer.block, resident)
 
     @property
     def silent_s(self) -> float:
@@ -118,7 +129,7 @@ class LiveProgress:
         """One line, in the user's language."""
         if self.is_stalled:
             return QCoreApplication.translate("LiveLine", "Stalled for {duration}").format(
-                duration=whole_seconds(self.silent_s)
+                duration=counted_text(self.silent_s)
             )
         lines = {
             LivePhase.WAITING: self._waiting_line,
@@ -131,7 +142,7 @@ class LiveProgress:
 
     def elapsed(self) -> str:
         """Since it was this answer's turn."""
-        return "" if self._begun_at is None else whole_seconds(self._now() - self._begun_at)
+        return "" if self._begun_at is None else counted_text(self._now() - self._begun_at)
 
     def _take_layer(self, event: LayerProgress) -> None:
         self._last_event_at = self._now()
@@ -179,6 +190,8 @@ class LiveProgress:
         return QCoreApplication.translate("LiveLine", "The engine is starting again, then the answer goes on")
 
     def _loading_line(self) -> str:
+        if self.is_engine_starting:
+            return QCoreApplication.translate("LiveLine", "Starting the engine")
         if self._load is None or not self._load.bytes_total:
             return QCoreApplication.translate("LiveLine", "Loading the model")
         return QCoreApplication.translate("LiveLine", "Loading the model · {share} %").format(
@@ -192,7 +205,7 @@ class LiveProgress:
         parts = [QCoreApplication.translate("LiveLine", "Reading the prompt · {share} %").format(share=share)]
         parts += self._speed(self._layer)
         if self._layer.pass_seconds_left is not None and self._layer.pass_seconds_left >= 1:
-            left = whole_seconds(self._layer.pass_seconds_left)
+            left = counted_text(self._seconds_left(self._layer.pass_seconds_left))
             parts.append(QCoreApplication.translate("LiveLine", "first token in about {left}").format(left=left))
         return " · ".join(parts)
 
@@ -208,20 +221,19 @@ class LiveProgress:
             parts.append(place.format(layer=layer.block, layers=layer.blocks))
             parts += self._speed(layer)
             if layer.pass_seconds_left is not None:
-                left = whole_seconds(max(layer.pass_seconds_left, 1.0))
+                left = counted_text(self._seconds_left(layer.pass_seconds_left))
                 parts.append(QCoreApplication.translate("LiveLine", "next token in about {left}").format(left=left))
         return " · ".join(parts)
 
+    def _seconds_left(self, said: float) -> float:
+        """Of what the last event said, less the time since: a slow block must not make it stand still."""
+        return max(said - self.silent_s, 1.0)
+
     @staticmethod
     def _speed(layer: LayerProgress) -> list[str]:
-        return [f"{format_size(layer.bytes_per_second)}/s"] if layer.bytes_per_second > 0 else []
+        return [speed_text(layer.bytes_per_second)] if layer.bytes_per_second > 0 else []
 
 
 def short_rate(per_second: float) -> str:
     """``7.4``, ``31``."""
     return f"{per_second:.1f}" if per_second < 10 else f"{per_second:.0f}"
-
-
-def whole_seconds(seconds: float) -> str:
-    """Of something that is being counted: tenths would flicker."""
-    return f"{seconds:.0f} s" if seconds < 9.5 else duration_text(seconds)

@@ -41,13 +41,11 @@ class BlockStrip(QWidget):
         return QSize(200, _CELL_HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look = tokens()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QColor(0, 0, 0, 0))
         if not self._strip.count:
-            painter.setBrush(QColor(look.hover))
-            painter.drawRoundedRect(QRectF(self.rect()), _CELL_HEIGHT / 2, _CELL_HEIGHT / 2)
+            self._paint_bar(painter)
             painter.end()
             return
         step = min(self.width() / self._strip.count, _WIDEST_CELL)
@@ -57,6 +55,15 @@ class BlockStrip(QWidget):
             cell = QRectF((number - 1) * step, 0, step - gap, _CELL_HEIGHT)
             painter.drawRoundedRect(cell, min(2.0, cell.width() / 2), 2)
         painter.end()
+
+    def _paint_bar(self, painter: QPainter) -> None:
+        look, radius = tokens(), _CELL_HEIGHT / 2
+        painter.setBrush(QColor(look.hover))
+        painter.drawRoundedRect(QRectF(self.rect()), radius, radius)
+        if self._strip.share > 0:
+            painter.setBrush(QColor(look.accent))
+            filled = max(self.width() * min(self._strip.share, 1.0), 2 * radius)
+            painter.drawRoundedRect(QRectF(0, 0, filled, _CELL_HEIGHT), radius, radius)
 
     def _colour(self, number: int) -> QColor:
         look = tokens()

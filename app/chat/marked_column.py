@@ -13,6 +13,7 @@ from app.chat.document_view import DocumentView
 from app.chat.formulas import Formulas
 from app.chat.part_views import PartView
 from app.chat.selection import Place, Selection
+from app.chat.thumbnails import Thumbnails
 from app.chat.virtual_column import Key, VirtualColumn
 
 _EVERYTHING = 10**9
@@ -21,8 +22,8 @@ _EVERYTHING = 10**9
 class MarkedColumn(VirtualColumn):
     link_chosen = Signal(str)
 
-    def __init__(self, formulas: Formulas, parent: QWidget | None = None) -> None:
-        super().__init__(formulas, parent)
+    def __init__(self, formulas: Formulas, thumbnails: Thumbnails, parent: QWidget | None = None) -> None:
+        super().__init__(formulas, thumbnails, parent)
         self._selection = Selection()
 
     @property

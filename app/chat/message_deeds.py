@@ -46,6 +46,7 @@ class MessageDeeds(QObject):
         composer.last_prompt_wanted.connect(self.edit_last_question)
         desk.message_deleted.connect(self._offer_undo)
         notice.action_chosen.connect(self.undo_delete)
+        notice.replaced.connect(self._forget_undo)
 
     @Slot(int, object)
     def act(self, message_id: int, action: MessageAction) -> None:
@@ -94,7 +95,7 @@ class MessageDeeds(QObject):
         is_answer = message.role == "assistant"
         self._composer.begin_edit(
             ComposerMode.EDIT_ANSWER if is_answer else ComposerMode.EDIT_QUESTION,
-            Draft(message.text, message.attachments),
+            Draft(message.text, message.attachments, message.images),
         )
         self._edited = message_id
 
@@ -114,9 +115,14 @@ class MessageDeeds(QObject):
     def _forget_edit(self) -> None:
         self._edited = None
 
+    @Slot()
+    def _forget_undo(self) -> None:
+        """Something else is said where it was offered."""
+        self._deleted = None
+
     @Slot(int)
     def _offer_undo(self, message_id: int) -> None:
-        self._deleted = message_id
         gone = self.tr("The message and what followed it are gone.")
         self._notice.show_notice(NoticeKind.INFO, gone, action=self.tr("Undo"))
+        self._deleted = message_id
         self._undo_timer.start()

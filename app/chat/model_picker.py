@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.chat.part_views import model_title
 from app.compositing import can_be_translucent
 from app.icons import pixmap
+from app.model_names import model_title
 from app.theme import tokens
 from app.verdicts import duration_text
 from app.widgets.buttons import button
@@ -164,6 +164,8 @@ class ModelPicker(QFrame):
         parts = [format_size(model.nbytes)]
         if model.dtype:
             parts.append(model.dtype)
+        if model.accepts_images:
+            parts.append(self.tr("sees images"))
         if model.name in self._s_per_token:
             seconds = duration_text(self._s_per_token[model.name])
             parts.append(self.tr("about {duration} per token").format(duration=seconds))

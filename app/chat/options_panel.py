@@ -10,11 +10,8 @@ from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QHBoxLayout,
-    QInputDialog,
-    QLineEdit,
     QPlainTextEdit,
     QScrollArea,
     QVBoxLayout,
@@ -27,6 +24,8 @@ from app.translation import QT_TRANSLATE_NOOP
 from app.widgets.buttons import button, icon_button
 from app.widgets.inputs import double_spin_box
 from app.widgets.labels import label
+from app.widgets.popups import combo_box
+from app.widgets.question import NameDialog
 from engine.api import SamplingOptions
 from engine.errors import InvalidRequest
 
@@ -113,8 +112,7 @@ class OptionsPanel(QFrame):
         self.rows = {each.name: _SamplingRow(each) for each in _FIELDS}
         for name, row in self.rows.items():
             row.changed.connect(self._setter(name))
-        self.preset = QComboBox()
-        self.preset.setAccessibleName(self.tr("Preset"))
+        self.preset = combo_box(self.tr("Preset"))
         self.preset.activated.connect(self._choose_preset)
         self._remove = icon_button("trash", self.tr("Delete this preset"), size=16)
         self._remove.clicked.connect(self._remove_preset)
@@ -223,12 +221,22 @@ class OptionsPanel(QFrame):
             self.preset_chosen.emit(preset)
 
     def _save_preset(self) -> None:
-        name, is_given = QInputDialog.getText(
-            self, self.tr("Save as a preset"), self.tr("Name of the preset"), QLineEdit.EchoMode.Normal
+        """A name that exists means that preset: the one in use is offered."""
+        chosen = self.preset.currentText() if self.preset.currentIndex() > 0 else ""
+        dialog = NameDialog(
+            self.tr("Save as a preset"),
+            self.tr("Keeps the system prompt and the sampling of this chat, for others as well."),
+            name=chosen,
+            yes=self.tr("Save"),
+            no=self.tr("Cancel"),
+            parent=self,
         )
-        if is_given and name.strip():
-            self.keep_if_waiting()
-            self.preset_saved.emit(name.strip())
+        dialog.named.connect(self._save_as)
+        dialog.open()
+
+    def _save_as(self, name: str) -> None:
+        self.keep_if_waiting()
+        self.preset_saved.emit(name)
 
     def _remove_preset(self) -> None:
         if self.preset.currentIndex() > 0:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QTimer, Signal, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.chat.attach_deeds import AttachDeeds
 from app.chat.chat_desk import ChatDesk
 from app.chat.composer import Composer, ComposerMode
 from app.chat.empty_chat import EmptyChat
@@ -21,12 +23,12 @@ from app.chat.message_deeds import MessageDeeds
 from app.chat.model_list import ModelList
 from app.chat.model_picker import ModelPicker
 from app.chat.options_panel import OptionsPanel
-from app.chat.part_views import model_title
-from app.chat.text_files import UnreadableFile
+from app.chat.thumbnails import Thumbnails
 from app.chat.token_count import TokenCount
 from app.chat.transcript import Transcript
 from app.chat.ways_out import WaysOut
 from app.conversations.records import Draft, Preset, StoredMessage
+from app.model_names import model_title
 from app.services import Services
 from app.settings import RAM_BUDGET, VRAM_BUDGET
 from app.shortcuts import add_action
@@ -34,14 +36,18 @@ from app.theme import tokens
 from app.widgets.buttons import icon_button
 from app.widgets.labels import ElidedLabel
 from app.widgets.notice_bar import NoticeBar, NoticeKind
+from app.widgets.side_panel import SidePanel
 from engine.api import LoadOptions, ModelInfo
 from engine.errors import ContextOverflow, EngineError
 
 _WARM_UP_MS = 4000
+_NARROWEST = 440
+"""A conversation beside the options."""
 
 
 class ChatPage(QWidget):
     navigate = Signal(str)
+    title_changed = Signal()
 
     def __init__(self, services: Services, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,19 +55,21 @@ class ChatPage(QWidget):
         self._store = services.conversations
         self._queue = services.answers
         self.models = ModelList(services.engine, self._load_options, self)
-        self.desk = ChatDesk(self._store, self._queue, self._default_model, self)
-        self.live = LiveAnswers(self._queue, self._store, self._chat_title_of, self)
+        self.desk = ChatDesk(self._store, self._queue, self._default_model, self._is_blind, self)
+        self.live = LiveAnswers(self._queue, services.engine, self._store, self._chat_title_of, self)
         self.count = TokenCount(services.engine, self)
         self.heading = ElidedLabel("", "title")
         self.notice = NoticeBar()
         self.find_bar = FindBar()
         self.empty = EmptyChat()
-        self.transcript = Transcript(Formulas())
-        self.composer = Composer()
+        self.thumbnails = Thumbnails(self._store.images, self)
+        self.transcript = Transcript(Formulas(), self.thumbnails)
+        self.composer = Composer(self.thumbnails)
         self.options = OptionsPanel()
         self.picker = ModelPicker(self)
         self._middle = QStackedWidget()
         self.deeds = MessageDeeds(self.desk, self._store, self.composer, self.transcript, self.notice, self)
+        self.attach = AttachDeeds(self._store.images, self.composer, self.transcript, self.notice, self)
         self._ways_out = WaysOut(self.desk, self._queue, services.engine)
         self._has_opened = False
         self._early: Draft | None = None
@@ -85,8 +93,6 @@ class ChatPage(QWidget):
                 self.desk.open(last)
             else:
                 self.desk.open_new()
-        elif self.desk.id is not None:
-            self._store.open_conversation(self.desk.id)
         self.composer.text.setFocus()
 
     def open_conversation(self, conversation_id: str) -> None:
@@ -130,7 +136,9 @@ class ChatPage(QWidget):
         foot.addWidget(self.composer, 1000)
         foot.addStretch(1)
         self.composer.setMaximumWidth(look.reading_width + look.xl)
-        centre = QVBoxLayout()
+        middle = QWidget()
+        centre = QVBoxLayout(middle)
+        centre.setContentsMargins(0, 0, 0, 0)
         centre.setSpacing(0)
         centre.addLayout(head)
         centre.addWidget(self.find_bar)
@@ -140,14 +148,14 @@ class ChatPage(QWidget):
         whole = QHBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.setSpacing(0)
-        whole.addLayout(centre, 1)
-        whole.addWidget(self.options)
         self.options.hide()
+        whole.addWidget(SidePanel(middle, self.options, _NARROWEST))
 
     def _wire(self) -> None:
         self.desk.opened.connect(self._show_conversation)
         self.desk.changed.connect(self._show_changes)
         self.desk.options_changed.connect(self._show_options)
+        self.desk.title_changed.connect(self._show_title)
         self.models.changed.connect(self._show_options)
         self.models.changed.connect(self._send_early)
         self.models.failed.connect(self._show_error)
@@ -177,9 +185,9 @@ class ChatPage(QWidget):
         self.composer.draft_changed.connect(self.desk.save_draft)
         self.composer.draft_changed.connect(self._count)
         self.composer.thinking_chosen.connect(self.desk.set_thinking)
-        self.composer.file_refused.connect(self._show_file_error)
         self.composer.model_button_pressed.connect(self.choose_model)
         self.picker.chosen.connect(self._choose_model)
+        self.attach.model_wanted.connect(self.choose_model)
         self.picker.add_asked.connect(lambda: self.navigate.emit("wizard"))
 
     def _wire_options(self) -> None:
@@ -206,6 +214,8 @@ class ChatPage(QWidget):
         """Another one was opened."""
         self.deeds.forget_deleted()
         self.notice.clear()
+        self.attach.forget()
+        self.composer.meter.show_tokens(None, None)
         if self.find_bar.isVisible():
             self.find_bar.close_bar()
         self.composer.set_draft(self.desk.draft())
@@ -220,10 +230,16 @@ class ChatPage(QWidget):
 
     def _after_change(self) -> None:
         self._middle.setCurrentWidget(self.transcript if self.transcript.count else self.empty)
-        self.heading.set_text(self.title if self.transcript.count else "")
+        self._show_title()
         self._search.setVisible(self.transcript.count > 0)
+        self.attach.show_chat(self.desk.messages())
         self._show_working()
         self._count()
+
+    @Slot()
+    def _show_title(self) -> None:
+        self.heading.set_text(self.title if self.transcript.count else "")
+        self.title_changed.emit()
 
     def _messages(self) -> list[StoredMessage]:
         """With the words of a growing answer that are not on the disk yet."""
@@ -243,6 +259,8 @@ class ChatPage(QWidget):
         has_switch = info is not None and info.has_thinking_switch
         self.composer.show_thinking((conversation.thinking is not False) if has_switch else None)
         self.empty.show_model(title, is_known=self.models.is_known)
+        self.attach.show_model(title, info.accepts_images if info else None)
+        self.attach.show_chat(self.desk.messages())
         self.options.show_options(conversation.system_prompt, conversation.sampling)
         self._show_picker()
         self._count()
@@ -294,6 +312,8 @@ class ChatPage(QWidget):
     def _send(self, draft: Draft) -> None:
         if not (self.desk.conversation.model or self._default_model()):
             self._wait_for_model(draft)
+            return
+        if self.attach.refuses(draft):
             return
         self.options.keep_if_waiting()
         self.composer.clear()
@@ -356,13 +376,26 @@ class ChatPage(QWidget):
         self._store.remove_preset(preset_id)
         self.options.show_presets(self._store.presets())
 
-    def _show_file_error(self, error: UnreadableFile) -> None:
-        self._show_error(error)
-
     @Slot(object)
     def _show_error(self, error: EngineError) -> None:
-        self.deeds.forget_deleted()
         self.notice.show_error(NoticeKind.WARNING, error)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The chat goes on being read; it may have been deleted while another page was shown."""
+        super().showEvent(event)
+        if self.desk.id is None:
+            return
+        if self._store.conversation(self.desk.id) is None:
+            self.desk.open_new()
+        else:
+            self._store.open_conversation(self.desk.id)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Nobody reads it now: an answer that ends meanwhile is a new one, and no chat is marked as open."""
+        super().hideEvent(event)
+        self.composer.keep_draft()
+        self.options.keep_if_waiting()
+        self._store.open_conversation(None)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -375,6 +408,11 @@ class ChatPage(QWidget):
     def _default_model(self) -> str:
         found = self.models.first_ready()
         return found.name if found else ""
+
+    def _is_blind(self, name: str) -> bool:
+        """Known to read text only."""
+        info = self.models.find(name)
+        return info is not None and not info.accepts_images
 
     def _chat_title_of(self, message_id: int) -> str:
         message = self._store.message(message_id)

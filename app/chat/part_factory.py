@@ -14,6 +14,7 @@ from app.chat.part_views import (
     CodeView,
     ErrorView,
     FilesView,
+    ImagesView,
     NameView,
     PartView,
     ProseView,
@@ -21,6 +22,7 @@ from app.chat.part_views import (
     ThinkingHead,
 )
 from app.chat.parts import Part, PartKind
+from app.chat.thumbnails import Thumbnails
 from app.chat.transcript_item import TranscriptItem
 
 if TYPE_CHECKING:
@@ -28,9 +30,10 @@ if TYPE_CHECKING:
 
 
 class PartFactory:
-    def __init__(self, parent: QWidget, formulas: Formulas) -> None:
+    def __init__(self, parent: QWidget, formulas: Formulas, thumbnails: Thumbnails) -> None:
         self._parent = parent
         self._formulas = formulas
+        self._thumbnails = thumbnails
 
     def make(self, part: Part, item: TranscriptItem) -> PartView:
         view = self._bare(part.kind, item)
@@ -46,6 +49,8 @@ class PartFactory:
             view.retry_asked.connect(lambda: transcript.action_chosen.emit(message.id, MessageAction.REGENERATE))
         elif isinstance(view, LiveView):
             view.stop_asked.connect(lambda: transcript.stop_asked.emit(message.id))
+        elif isinstance(view, ImagesView):
+            view.image_chosen.connect(transcript.image_chosen)
         elif isinstance(view, ThinkingHead):
             view.toggled.connect(lambda: transcript.toggle_thinking(index))
         elif isinstance(view, CodeView):
@@ -55,6 +60,8 @@ class PartFactory:
         match kind:
             case PartKind.NAME:
                 return NameView(self._parent)
+            case PartKind.IMAGES:
+                return ImagesView(self._parent, self._thumbnails)
             case PartKind.FILES:
                 return FilesView(self._parent)
             case PartKind.QUESTION:

@@ -5,17 +5,21 @@ A view lives only while its part is near the visible area. ``height_for`` is ask
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QEnterEvent, QFont, QPainter, QPainterPath, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QScrollArea, QWidget
 
 from app.chat.code_colours import coloured_runs, language_title
 from app.chat.document_view import DocumentView
 from app.chat.formulas import Formulas
+from app.chat.image_views import ImageButton, shown_size
 from app.chat.markdown_html import prose_html
 from app.chat.parts import Part, PartKind
+from app.chat.thumbnails import Thumbnails
+from app.conversations.records import StoredImage
 from app.engine_texts import shown_text
 from app.icons import icon
+from app.model_names import model_title
 from app.theme import mono_font, tokens
 from app.verdicts import duration_text
 from app.widgets.buttons import icon_button
@@ -23,12 +27,17 @@ from app.widgets.labels import IconLabel, label, paragraph
 
 BUBBLE_PADDING = 16
 _BUBBLE_SHARE = 0.85
+_ONE_IMAGE = QSize(360, 280)
+_ONE_OF_SEVERAL = QSize(180, 140)
 _CODE_PADDING = 16
 _CODE_HEAD = 36
 
 
 class PartView(QWidget):
-    """``document`` is what of it can be selected, if anything."""
+    """A part that is drawn the same whatever it says, as high as its insides want it. Most views know better.
+
+    ``document`` is what of it can be selected, if anything.
+    """
 
     entered = Signal()
     outdent = 0
@@ -39,19 +48,15 @@ class PartView(QWidget):
         self.document: DocumentView | None = None
 
     def set_part(self, part: Part) -> None:
-        raise NotImplementedError
+        """Takes over what it shows. Called again while an answer grows."""
 
     def height_for(self, width: int) -> int:
-        raise NotImplementedError
+        """At this width; lays out its insides."""
+        return self.sizeHint().height()
 
     def enterEvent(self, event: QEnterEvent) -> None:
         super().enterEvent(event)
         self.entered.emit()
-
-
-def model_title(name: str) -> str:
-    """A model's folder name as people say it: without its owner and revision."""
-    return name.replace("\\", "/").rsplit("/", 1)[-1].rsplit("--", 1)[-1].split("@", 1)[0]
 
 
 def reading_font() -> QFont:
@@ -114,6 +119,47 @@ class QuestionView(PartView):
             rounds_top=self._part.is_first,
             rounds_bottom=self._part.is_last,
         )
+
+
+class ImagesView(PartView):
+    """The images that went with a question, on the right above it: one large, several smaller."""
+
+    image_chosen = Signal(object)
+
+    def __init__(self, parent: QWidget, thumbnails: Thumbnails) -> None:
+        super().__init__(parent)
+        self._thumbnails = thumbnails
+        self._buttons: list[ImageButton] = []
+
+    def set_part(self, part: Part) -> None:
+        for each in self._buttons:
+            each.deleteLater()
+        box = _ONE_IMAGE if len(part.images) == 1 else _ONE_OF_SEVERAL
+        self._buttons = [self._button(image, box) for image in part.images]
+
+    def height_for(self, width: int) -> int:
+        """In lines from the right, as many beside each other as there is room for."""
+        gap = tokens().s
+        lines: list[list[ImageButton]] = [[]]
+        for each in self._buttons:
+            taken = sum(other.width() + gap for other in lines[-1])
+            if lines[-1] and taken + each.width() > width:
+                lines.append([])
+            lines[-1].append(each)
+        top = 0
+        for line in lines:
+            left = width - sum(each.width() + gap for each in line) + gap
+            for each in line:
+                each.move(max(left, 0), top)
+                left += each.width() + gap
+            top += max((each.height() for each in line), default=0) + gap
+        return max(top - gap, 0)
+
+    def _button(self, image: StoredImage, box: QSize) -> ImageButton:
+        button = ImageButton(image, self._thumbnails, shown_size(image, box), parent=self)
+        button.clicked.connect(lambda: self.image_chosen.emit(image))
+        button.show()
+        return button
 
 
 class FilesView(PartView):

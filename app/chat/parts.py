@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.chat.source_blocks import BlockKind, SourceBlock, SourceBlocks
-from app.conversations.records import WORKING, AnswerState, Attachment, StoredMessage
+from app.conversations.records import WORKING, AnswerState, Attachment, StoredImage, StoredMessage
 
 THINKING_BEGINS = "<think>"
 THINKING_ENDS = "</think>"
@@ -21,6 +21,7 @@ _QUESTION_PIECE = 6000
 
 class PartKind(StrEnum):
     NAME = "name"
+    IMAGES = "images"
     FILES = "files"
     QUESTION = "question"
     THINKING_HEAD = "thinking_head"
@@ -48,6 +49,7 @@ class Part:
     is_open: bool = False
     seconds: float | None = None
     files: tuple[Attachment, ...] = ()
+    images: tuple[StoredImage, ...] = ()
 
 
 class MessageParts:
@@ -136,8 +138,12 @@ class MessageParts:
 
     def _question_parts(self) -> list[Part]:
         parts: list[Part] = []
+        if self.message.images:
+            parts.append(Part(PartKind.IMAGES, images=self.message.images))
         if self.message.attachments:
             parts.append(Part(PartKind.FILES, files=self.message.attachments))
+        if parts and not self._text.strip():
+            return [*parts, Part(PartKind.FOOTER)]
         pieces = question_pieces(self._text)
         last = len(pieces) - 1
         parts += [Part(PartKind.QUESTION, each, is_first=i == 0, is_last=i == last) for i, each in enumerate(pieces)]

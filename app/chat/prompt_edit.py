@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QSize, Signal
-from PySide6.QtGui import QFont, QKeyEvent, Qt, QTextOption
+from PySide6.QtGui import QFont, QImage, QKeyEvent, Qt, QTextOption
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 
 from app.theme import tokens
@@ -21,6 +21,7 @@ class PromptEdit(QPlainTextEdit):
     last_prompt_wanted = Signal()
     escaped = Signal()
     files_given = Signal(list)
+    picture_given = Signal(object)  # QImage
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,11 +60,14 @@ class PromptEdit(QPlainTextEdit):
             super().keyPressEvent(event)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return bool(_files(source)) or super().canInsertFromMimeData(source)
+        return bool(local_files(source)) or source.hasImage() or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        if files := _files(source):
+        if files := local_files(source):
             self.files_given.emit(files)
+        # Office programs give a picture of every text that is copied.
+        elif source.hasImage() and not source.hasText():
+            self.picture_given.emit(QImage(source.imageData()))
         else:
             super().insertFromMimeData(source)
 
@@ -95,5 +99,5 @@ class PromptEdit(QPlainTextEdit):
         self.setFixedHeight(lines * line + 8)
 
 
-def _files(source: QMimeData) -> list[Path]:
+def local_files(source: QMimeData) -> list[Path]:
     return [Path(url.toLocalFile()) for url in source.urls() if url.isLocalFile()] if source.hasUrls() else []

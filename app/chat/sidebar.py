@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import cast
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
-    QFileDialog,
     QFrame,
     QHBoxLayout,
     QLineEdit,
@@ -23,18 +21,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.chat.chat_rows import ChatRowDelegate
+from app.chat.chat_list_view import ChatListView
+from app.chat.exchange_deeds import ExchangeDeeds
 from app.chat.folder_deeds import FolderDeeds
-from app.conversations.exchange import Headings, export_json, export_markdown, import_json
 from app.conversations.model import ChatRow, ConversationList, HeaderRow
-from app.conversations.records import StoreError
-from app.engine_texts import shown_text
 from app.icons import icon
 from app.services import Services
 from app.settings import FOLDED_GROUPS
 from app.theme import tokens
 from app.widgets.buttons import button, icon_button
 from app.widgets.labels import ElidedLabel, paragraph
+from app.widgets.popups import popup_menu
 
 _SEARCH_MS = 150
 _UNDO_MS = 10_000
@@ -51,9 +48,10 @@ class ChatSidebar(QWidget):
         self._settings = services.settings
         self.model = ConversationList(self._store, self, folded=self._settings.value(FOLDED_GROUPS).split())
         self.folders = FolderDeeds(self._store, self.model, self)
+        self.exchange = ExchangeDeeds(self._store, self)
         self.search = QLineEdit()
-        self.list = QListView()
-        self._delegate = ChatRowDelegate(self.list)
+        self.list = ChatListView(self.model)
+        self._delegate = self.list.delegate
         self._nothing = paragraph("", "muted")
         self._way_back: Callable[[], None] | None = None
         self._notice_text = ElidedLabel("")
@@ -78,15 +76,6 @@ class ChatSidebar(QWidget):
         self.search.setAccessibleName(self.tr("Search chats"))
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition)
-        self.list.setAccessibleName(self.tr("Chats"))
-        self.list.setModel(self.model)
-        self.list.setItemDelegate(self._delegate)
-        self.list.setMouseTracking(True)
-        self.list.setUniformItemSizes(False)
-        self.list.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
-        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, look.xs, 0, 0)
@@ -119,12 +108,14 @@ class ChatSidebar(QWidget):
         self.list.clicked.connect(self._toggle)
         self.list.activated.connect(self._open)
         self.list.customContextMenuRequested.connect(self._show_menu)
+        self.list.chat_dropped.connect(self.folders.drop)
         self._delegate.naming_begun.connect(lambda: self.model.set_held(True))
         self._delegate.closeEditor.connect(lambda: self.model.set_held(False))
         self.model.refreshed.connect(self._refreshed)
         self.model.folded_changed.connect(lambda keys: self._settings.set(FOLDED_GROUPS, " ".join(sorted(keys))))
         self.folders.naming_wanted.connect(self._name_group)
         self.folders.deleted.connect(self._say_folder_deleted)
+        self.exchange.said.connect(self._say)
         self.undo.clicked.connect(self._undo)
         self._undo_timer.timeout.connect(self.notice.hide)
         self._spinning.timeout.connect(self._spin)
@@ -200,23 +191,35 @@ class ChatSidebar(QWidget):
     def menu_at(self, index: QModelIndex) -> QMenu:
         """For a chat, for a group, or for the empty place below."""
         if row := self._row(index):
-            return self.menu_for(row, index)
-        menu = self._menu()
+            return self.menu_for(row)
+        menu = popup_menu(self)
         if header := self._header(index):
             self.folders.fill_header_menu(menu, header)
         else:
             self.folders.add_new_folder(menu)
-            menu.addAction(icon("upload"), self.tr("Import chats…")).triggered.connect(self._import)
+        menu.addSeparator()
+        self._add_exchange(menu)
         return menu
 
-    def _menu(self) -> QMenu:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        return menu
+    def _add_exchange(self, menu: QMenu) -> None:
+        """For all chats at once."""
+        everything = menu.addAction(icon("export"), self.tr("Export all chats as JSON…"))
+        everything.triggered.connect(self._export_all)
+        everything.setEnabled(bool(self._store.conversations()))
+        menu.addAction(icon("upload"), self.tr("Import chats…")).triggered.connect(self.exchange.import_chats)
 
-    def menu_for(self, row: ChatRow, index: QModelIndex) -> QMenu:
-        menu = self._menu()
-        menu.addAction(icon("edit"), self.tr("Rename")).triggered.connect(lambda: self.list.edit(index))
+    def _export_all(self) -> None:
+        self.exchange.export_as_json([each.id for each in self._store.conversations()], self.tr("All chats"))
+
+    def _rename(self, conversation_id: int) -> None:
+        """Where it stands now: chats may have moved while the menu was open."""
+        number = self.model.row_of(conversation_id)
+        if number >= 0:
+            self.list.edit(self.model.index(number))
+
+    def menu_for(self, row: ChatRow) -> QMenu:
+        menu = popup_menu(self)
+        menu.addAction(icon("edit"), self.tr("Rename")).triggered.connect(lambda: self._rename(row.id))
         pin = self.tr("Unpin") if row.is_pinned else self.tr("Pin")
         menu.addAction(icon("pin"), pin).triggered.connect(lambda: self._store.set_pinned(row.id, not row.is_pinned))
         self.folders.add_move_menu(menu, row)
@@ -226,10 +229,12 @@ class ChatSidebar(QWidget):
             )
         menu.addSeparator()
         menu.addAction(icon("export"), self.tr("Export as Markdown…")).triggered.connect(
-            lambda: self._export_markdown(row)
+            lambda: self.exchange.export_as_markdown(row.id, row.title)
         )
-        menu.addAction(icon("export"), self.tr("Export as JSON…")).triggered.connect(lambda: self._export_json(row))
-        menu.addAction(icon("upload"), self.tr("Import chats…")).triggered.connect(self._import)
+        menu.addAction(icon("export"), self.tr("Export as JSON…")).triggered.connect(
+            lambda: self.exchange.export_as_json([row.id], row.title)
+        )
+        menu.addAction(icon("upload"), self.tr("Import chats…")).triggered.connect(self.exchange.import_chats)
         menu.addSeparator()
         menu.addAction(icon("trash", colour="danger"), self.tr("Delete")).triggered.connect(lambda: self.delete(row))
         return menu
@@ -269,37 +274,6 @@ class ChatSidebar(QWidget):
         self.undo.setVisible(way_back is not None)
         self.notice.show()
         self._undo_timer.start()
-
-    def _export_markdown(self, row: ChatRow) -> None:
-        headings = Headings(self.tr("You"), self.tr("Answer"), self.tr("File"))
-        self._write(f"{_file_name(row.title)}.md", "Markdown (*.md)", export_markdown(self._store, row.id, headings))
-
-    def _export_json(self, row: ChatRow) -> None:
-        self._write(f"{_file_name(row.title)}.json", "JSON (*.json)", export_json(self._store, [row.id]))
-
-    def _write(self, name: str, kinds: str, text: str) -> None:
-        path, _ = QFileDialog.getSaveFileName(self, self.tr("Export the chat"), name, kinds)
-        if not path:
-            return
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            self._say(self.tr("Not exported: {reason}").format(reason=error.strerror or str(error)))
-        else:
-            self._say(self.tr("Exported to {name}").format(name=Path(path).name))
-
-    def _import(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self, self.tr("Import chats"), "", "JSON (*.json)")
-        if not path:
-            return
-        try:
-            added = import_json(self._store, Path(path).read_text(encoding="utf-8", errors="replace"))
-        except OSError as error:
-            self._say(self.tr("Not imported: {reason}").format(reason=error.strerror or str(error)))
-        except StoreError as error:
-            self._say(shown_text(error.message))
-        else:
-            self._say(self.tr("{count} chats imported").format(count=len(added)))
 
     # Keys
 
@@ -359,9 +333,3 @@ class ChatSidebar(QWidget):
             case _:
                 return False
         return True
-
-
-def _file_name(title: str) -> str:
-    """A title that every system takes as a file's name."""
-    kept = "".join(each if each.isalnum() or each in " -_" else " " for each in title)
-    return " ".join(kept.split())[:60] or "chat"

@@ -1,6 +1,7 @@
 """How many tokens a conversation has: asked of the engine after a pause in the writing.
 
-What was said before is counted once, what is being written anew; the sum is off by the few tokens of a template.
+What was said before is counted once, what is being written anew; the sum is off by the few tokens of a template, and
+by all images: only a model that is loaded knows what they take.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class TokenCount(QObject):
         self, conversation: Conversation, path: Sequence[StoredMessage], draft: Draft, model: ModelInfo | None
     ) -> None:
         """The latest question counts; what is known meanwhile stays shown. ``path`` the same object: unchanged."""
-        if model is None or model.state != "ready" or not (path or draft.text.strip() or draft.attachments):
+        if model is None or model.state != "ready" or (not path and draft.is_empty):
             self._model = None
             self._pause.stop()
             self.counted.emit(None, None)

@@ -28,6 +28,7 @@ from app.chat.formulas import Formulas
 from app.chat.live_progress import LiveProgress
 from app.chat.marked_column import MarkedColumn
 from app.chat.part_views import PartView
+from app.chat.thumbnails import Thumbnails
 from app.chat.transcript_item import TranscriptItem
 from app.chat.virtual_column import Key
 from app.conversations.records import WORKING, StoredMessage
@@ -44,10 +45,11 @@ class Transcript(MarkedColumn):
 
     action_chosen = Signal(int, object)
     stop_asked = Signal(int)
+    image_chosen = Signal(object)  # StoredImage
     typed = Signal(str)
 
-    def __init__(self, formulas: Formulas, parent: QWidget | None = None) -> None:
-        super().__init__(formulas, parent)
+    def __init__(self, formulas: Formulas, thumbnails: Thumbnails, parent: QWidget | None = None) -> None:
+        super().__init__(formulas, thumbnails, parent)
         self.setAccessibleName(self.tr("Conversation"))
         self.setAccessibleDescription(
             self.tr(
@@ -328,7 +330,8 @@ class Transcript(MarkedColumn):
 
     def _announce(self, message: StoredMessage) -> None:
         who = self.tr("Answer") if message.role == "assistant" else self.tr("You")
-        text = self.tr("{who}: {text}").format(who=who, text=message.text[:2000])
+        images = [self.tr("Image {name}").format(name=each.name) for each in message.images]
+        text = self.tr("{who}: {text}").format(who=who, text=". ".join([*images, message.text[:2000]]))
         QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
 
     def _keep_visible(self, index: int) -> None:

@@ -18,6 +18,7 @@ from app.chat.part_factory import PartFactory
 from app.chat.part_views import PartView
 from app.chat.parts import Part
 from app.chat.row_heights import RowHeights
+from app.chat.thumbnails import Thumbnails
 from app.chat.transcript_item import TranscriptItem
 from app.theme import tokens
 
@@ -30,11 +31,11 @@ _MARGIN_BELOW = 24
 class VirtualColumn(QAbstractScrollArea):
     """``made_views`` and ``drawn_parts`` count the work that was done, for tests and for the curious."""
 
-    def __init__(self, formulas: Formulas, parent: QWidget | None = None) -> None:
+    def __init__(self, formulas: Formulas, thumbnails: Thumbnails, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.made_views = 0
         self.drawn_parts = 0
-        self._factory = PartFactory(self.viewport(), formulas)
+        self._factory = PartFactory(self.viewport(), formulas, thumbnails)
         self._items: list[TranscriptItem] = []
         self._heights = RowHeights()
         self._views: dict[Key, PartView] = {}

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from app.answers import AnswerQueue
 from app.chat.chat_desk import ChatDesk
 from app.chat.overflow_dialog import OverflowDialog, larger_context
+from app.conversations.records import Draft
 from app.engine_calls import EngineCall
 from app.engine_host import EngineHost
 from engine.api import ModelInfo
@@ -28,7 +29,8 @@ class WaysOut:
         """For the answer that found no room; ``model`` is the one that was to give it."""
         messages = self._desk.messages()
         index = next((i for i, each in enumerate(messages) if each.id == message_id), len(messages))
-        question = messages[index - 1].text if index else ""
+        asked = messages[index - 1] if index else None
+        question = Draft(asked.text, asked.attachments, asked.images) if asked else Draft()
         dialog = OverflowDialog(error.need, error.have, messages[: max(index - 1, 0)], parent)
         dialog.drop_chosen.connect(lambda: self._desk.drop_oldest(message_id))
         dialog.fresh_chosen.connect(lambda summary: self._desk.start_fresh(summary, question))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from app.conversations.database import Database
 from app.conversations.records import (
@@ -23,6 +24,8 @@ from app.conversations.records import (
 )
 from engine.api import Message
 from engine.events import GenerationResult, StopReason
+
+ImagePath = Callable[[str], Path]
 
 _MEASURED_TOKENS = 4
 _THINKING_END = "</think>"
@@ -102,14 +105,18 @@ def unfinished_ids(database: Database) -> list[int]:
 
 
 def unfinished_answer(
-    database: Database, conversation: Conversation, message: StoredMessage, path: Sequence[StoredMessage]
+    database: Database,
+    conversation: Conversation,
+    message: StoredMessage,
+    path: Sequence[StoredMessage],
+    image_path: ImagePath,
 ) -> UnfinishedAnswer:
     """``path`` are the messages above ``message``."""
     return UnfinishedAnswer(
         conversation_id=conversation.id,
         message_id=message.id,
         model=message.model or conversation.model,
-        messages=prompt_messages(conversation, path),
+        messages=prompt_messages(conversation, path, None if message.is_blind else image_path),
         sampling=conversation.sampling,
         thinking=conversation.thinking,
         token_ids=_token_ids(database, message.id),
@@ -118,10 +125,13 @@ def unfinished_answer(
     )
 
 
-def prompt_messages(conversation: Conversation, path: Sequence[StoredMessage]) -> tuple[Message, ...]:
+def prompt_messages(
+    conversation: Conversation, path: Sequence[StoredMessage], image_path: ImagePath | None = None
+) -> tuple[Message, ...]:
     """What the model is given: the system prompt, then the path from the conversation's context start on.
 
-    Attached files stand in front of their question. Old answers go without their thinking, as their templates
+    ``image_path`` says where an image is, None for a model that reads text only: it is given no images. Attached
+    files stand in front of their question. Old answers go without their thinking, as their templates
     would have it, and answers without a word are left out with the question they belong to.
     """
     start = next((i for i, each in enumerate(path) if each.id == conversation.context_start_id), 0)
@@ -134,7 +144,8 @@ def prompt_messages(conversation: Conversation, path: Sequence[StoredMessage]) -
             if messages and messages[-1].role == "user":
                 messages.pop()
             continue
-        messages.append(Message(each.role, text))
+        images = tuple(image_path(image.file) for image in each.images) if image_path else ()
+        messages.append(Message(each.role, text, images))
     return tuple(messages)
 
 

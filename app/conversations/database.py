@@ -51,6 +51,10 @@ class Database:
         with self._lock:
             self._connection.close()
 
+    def has_damaged_files(self) -> bool:
+        """Whether one was ever set aside beside this one."""
+        return any(self.path.parent.glob(f"{self.path.stem}.damaged-*{self.path.suffix}"))
+
     @contextmanager
     def transaction(self) -> Generator[sqlite3.Connection]:
         """All or nothing. Transactions nest: the outermost one commits."""

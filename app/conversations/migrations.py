@@ -81,4 +81,10 @@ MIGRATIONS: tuple[str, ...] = (
     """
     CREATE INDEX messages_by_model ON messages (role, model, created_at);
     """,
+    # 3: images go with questions; an answer remembers that its model could not see them.
+    """
+    ALTER TABLE messages ADD COLUMN images TEXT NOT NULL DEFAULT '[]';
+    ALTER TABLE messages ADD COLUMN is_blind INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE conversations ADD COLUMN draft_images TEXT NOT NULL DEFAULT '[]';
+    """,
 )

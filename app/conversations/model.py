@@ -13,6 +13,7 @@ from typing import Any
 from PySide6.QtCore import (
     QAbstractListModel,
     QCoreApplication,
+    QMimeData,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -26,7 +27,11 @@ from app.conversations.store import ConversationStore
 
 Index = QModelIndex | QPersistentModelIndex
 
+CHAT_MIME_TYPE = "application/x-strata-chat"
+"""What is dragged: the id of a conversation, as decimal digits."""
+
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+PINNED_KEY = "pinned"
 _DAY_CHECK_MS = 60_000
 
 
@@ -200,9 +205,28 @@ class ConversationList(QAbstractListModel):
             return Qt.ItemFlag.NoItemFlags
         row = self._rows[index.row()]
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        if isinstance(row, HeaderRow) and row.folder_id is None:
-            return flags
-        return flags | Qt.ItemFlag.ItemIsEditable
+        if isinstance(row, HeaderRow):
+            return flags if row.folder_id is None else flags | Qt.ItemFlag.ItemIsEditable
+        # What a search found is in no group that it could be taken from or to.
+        drag = Qt.ItemFlag.NoItemFlags if self._query else Qt.ItemFlag.ItemIsDragEnabled
+        return flags | Qt.ItemFlag.ItemIsEditable | drag
+
+    def mimeTypes(self) -> list[str]:
+        return [CHAT_MIME_TYPE]
+
+    def mimeData(self, indexes: Sequence[QModelIndex]) -> QMimeData:
+        data = QMimeData()
+        rows = [self._rows[each.row()] for each in indexes]
+        chat = next((each for each in rows if isinstance(each, ChatRow)), None)
+        if chat is not None:
+            data.setData(CHAT_MIME_TYPE, str(chat.id).encode())
+        return data
+
+    def group_at(self, number: int) -> HeaderRow | None:
+        """The group that a row belongs to; None below the last one."""
+        if not 0 <= number < len(self._rows):
+            return None
+        return next((each for each in reversed(self._rows[: number + 1]) if isinstance(each, HeaderRow)), None)
 
     def _refresh_soon(self) -> None:
         if not self._is_held and not self._refreshing.isActive():
@@ -228,7 +252,7 @@ def grouped(
     Folders are there without chats too; any other group only with some. A group that is folded is its name alone.
     """
     groups: dict[str, tuple[HeaderRow, list[Conversation]]] = {}
-    pinned = HeaderRow(QCoreApplication.translate("ConversationList", "Pinned"), "pinned")
+    pinned = HeaderRow(QCoreApplication.translate("ConversationList", "Pinned"), PINNED_KEY)
     if any(_belongs_to_pinned(each, folders) for each in conversations):
         groups[pinned.key] = pinned, []
     for folder in folders:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Literal, cast
 
@@ -39,6 +39,19 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredImage:
+    """An image that goes with a question. ``name`` is for people; ``file`` is its name in the folder of images.
+
+    ``width`` and ``height`` in pixels, as it is seen: upright.
+    """
+
+    name: str
+    file: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerFigures:
     """What an answer cost, as its ``GenerationResult`` said. Seconds; None where unknown."""
 
@@ -55,7 +68,10 @@ _NO_FIGURES = AnswerFigures()
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """One message. ``version`` of ``versions`` counts from 1 among the siblings that answer the same parent."""
+    """One message. ``version`` of ``versions`` counts from 1 among the siblings that answer the same parent.
+
+    ``is_blind``: an answer of a model that reads text only, so that no image was sent to it.
+    """
 
     id: int
     conversation_id: int
@@ -68,6 +84,8 @@ class StoredMessage:
     model: str = ""
     thinking_s: float | None = None
     attachments: tuple[Attachment, ...] = ()
+    images: tuple[StoredImage, ...] = ()
+    is_blind: bool = False
     figures: AnswerFigures = field(default_factory=AnswerFigures)
     version: int = 1
     versions: int = 1
@@ -99,6 +117,12 @@ class Draft:
 
     text: str = ""
     attachments: tuple[Attachment, ...] = ()
+    images: tuple[StoredImage, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing in it is worth sending."""
+        return not (self.text.strip() or self.attachments or self.images)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +193,22 @@ def attachments_to_json(attachments: tuple[Attachment, ...]) -> str:
 def attachments_from_json(text: str | None) -> tuple[Attachment, ...]:
     if text == "[]":
         return ()
-    parsed = _parsed(text)
-    entries = cast("list[object]", parsed) if isinstance(parsed, list) else []
-    found = [cast("dict[str, object]", each) for each in entries if isinstance(each, dict)]
-    return tuple(Attachment(str(each.get("name", "")), str(each.get("text", ""))) for each in found)
+    return tuple(Attachment(str(each.get("name", "")), str(each.get("text", ""))) for each in _objects(text))
+
+
+def images_to_json(images: tuple[StoredImage, ...]) -> str:
+    return json.dumps([asdict(each) for each in images], ensure_ascii=False)
+
+
+def images_from_json(text: str | None) -> tuple[StoredImage, ...]:
+    """Those that say which file they are."""
+    if text == "[]":
+        return ()
+    return tuple(
+        StoredImage(str(each.get("name", "")), str(each["file"]), _whole(each.get("width")), _whole(each.get("height")))
+        for each in _objects(text)
+        if each.get("file")
+    )
 
 
 def figures_to_json(figures: AnswerFigures) -> str:
@@ -193,6 +229,10 @@ def figures_from_json(text: str | None) -> AnswerFigures:
     )
 
 
+def _whole(value: object) -> int:
+    return max(int(_number(value) or 0), 0)
+
+
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -204,6 +244,12 @@ def _as_dict(options: SamplingOptions) -> dict[str, Any]:
 def _object(text: str | None) -> dict[str, Any]:
     parsed = _parsed(text)
     return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else {}
+
+
+def _objects(text: str | None) -> list[dict[str, Any]]:
+    parsed = _parsed(text)
+    entries = cast("list[object]", parsed) if isinstance(parsed, list) else []
+    return [cast("dict[str, Any]", each) for each in entries if isinstance(each, dict)]
 
 
 def _parsed(text: str | None) -> object:

@@ -15,6 +15,7 @@ from app.conversations.records import (
     StoredMessage,
     attachments_from_json,
     figures_from_json,
+    images_from_json,
     sampling_from_json,
 )
 
@@ -66,6 +67,8 @@ def read_message(row: sqlite3.Row, version: int = 1, versions: int = 1) -> Store
         model=_text(row["model"]),
         thinking_s=None if thinking_s is None else _number(thinking_s),
         attachments=attachments_from_json(_text(row["attachments"])),
+        images=images_from_json(_text(row["images"])),
+        is_blind=bool(row["is_blind"]),
         figures=figures_from_json(_text(row["figures"])),
         version=version,
         versions=versions,
@@ -73,7 +76,11 @@ def read_message(row: sqlite3.Row, version: int = 1, versions: int = 1) -> Store
 
 
 def read_draft(row: sqlite3.Row) -> Draft:
-    return Draft(_text(row["draft"]), attachments_from_json(_text(row["draft_attachments"])))
+    return Draft(
+        _text(row["draft"]),
+        attachments_from_json(_text(row["draft_attachments"])),
+        images_from_json(_text(row["draft_images"])),
+    )
 
 
 def read_preset(row: sqlite3.Row) -> Preset:

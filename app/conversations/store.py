@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from app.conversations import answers, search
+from app.conversations import answers, copies, search
 from app.conversations.database import Database, SqlValue
+from app.conversations.images import ImageFolder
 from app.conversations.records import (
     WORKING,
     AnswerState,
@@ -26,9 +27,12 @@ from app.conversations.records import (
     Preset,
     Role,
     SearchHit,
+    StoredImage,
     StoredMessage,
     UnfinishedAnswer,
     attachments_to_json,
+    images_from_json,
+    images_to_json,
     sampling_to_json,
 )
 from app.conversations.rows import read_conversation, read_draft, read_message, read_preset, read_rows
@@ -36,6 +40,8 @@ from engine.api import SamplingOptions
 from engine.events import GenerationResult
 
 KEPT_AFTER_DELETE_S = 30 * 24 * 3600
+IMAGES_KEPT_S = 24 * 3600
+"""Without a message: one that was just pasted has none yet."""
 
 _CONVERSATIONS = """
     SELECT *, EXISTS (
@@ -50,6 +56,7 @@ class ConversationStore:
     def __init__(self, path: Path, *, now: Callable[[], float] = time.time) -> None:
         """Opens or makes the file, and erases what was deleted 30 days ago. Raises ``StoreError``."""
         self._database = Database(path)
+        self.images = ImageFolder(path.parent / "images")
         self._now = now
         self._listeners: list[Callable[[], None]] = []
         self._open_id: int | None = None
@@ -122,6 +129,14 @@ class ConversationStore:
         assert found is not None
         self._notify()
         return found
+
+    def add_copy(
+        self, conversation: Conversation, folder: str, messages: Sequence[StoredMessage], active: Collection[int]
+    ) -> int:
+        """A new conversation like this one, with copies of its messages; see ``app.conversations.copies``."""
+        conversation_id = copies.add_copy(self._database, conversation, folder, messages, active)
+        self._notify()
+        return conversation_id
 
     def rename_conversation(self, conversation_id: int, title: str, *, by_user: bool = True) -> None:
         """A title the user gave is never replaced by an automatic one."""
@@ -204,14 +219,14 @@ class ConversationStore:
 
     def draft(self, conversation_id: int) -> Draft:
         rows = self._database.rows(
-            "SELECT draft, draft_attachments FROM conversations WHERE id = ?", (conversation_id,)
+            "SELECT draft, draft_attachments, draft_images FROM conversations WHERE id = ?", (conversation_id,)
         )
         return next(iter(read_rows(rows, read_draft)), Draft())
 
     def save_draft(self, conversation_id: int, draft: Draft) -> None:
         self._database.write(
-            "UPDATE conversations SET draft = ?, draft_attachments = ? WHERE id = ?",
-            (draft.text, attachments_to_json(draft.attachments), conversation_id),
+            "UPDATE conversations SET draft = ?, draft_attachments = ?, draft_images = ? WHERE id = ?",
+            (draft.text, attachments_to_json(draft.attachments), images_to_json(draft.images), conversation_id),
         )
 
     # Messages
@@ -276,15 +291,28 @@ class ConversationStore:
         model: str = "",
         state: AnswerState = AnswerState.DONE,
         attachments: Sequence[Attachment] = (),
+        images: Sequence[StoredImage] = (),
+        is_blind: bool = False,
     ) -> StoredMessage:
         """A new active version below ``parent_id`` (None: the first message). Its siblings step back."""
         now = self._now()
         with self._database.transaction():
             self._deactivate(conversation_id, parent_id)
             message_id = self._database.write(
-                "INSERT INTO messages (conversation_id, parent_id, role, text, created_at, model, state, attachments)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (conversation_id, parent_id, role, text, now, model, state, attachments_to_json(tuple(attachments))),
+                "INSERT INTO messages (conversation_id, parent_id, role, text, created_at, model, state, attachments,"
+                " images, is_blind) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    conversation_id,
+                    parent_id,
+                    role,
+                    text,
+                    now,
+                    model,
+                    state,
+                    attachments_to_json(tuple(attachments)),
+                    images_to_json(tuple(images)),
+                    is_blind,
+                ),
             )
             self._set(conversation_id, "updated_at", now)
         found = self.message(message_id)
@@ -350,7 +378,8 @@ class ConversationStore:
         conversation = self.conversation(message.conversation_id) if message else None
         if message is None or conversation is None or message.state not in WORKING:
             return None
-        return answers.unfinished_answer(self._database, conversation, message, self.path_to(message_id))
+        path = self.path_to(message_id)
+        return answers.unfinished_answer(self._database, conversation, message, path, self.images.path)
 
     def text_so_far(self, message_id: int) -> str:
         """What arrived of an answer in the making."""
@@ -415,3 +444,17 @@ class ConversationStore:
         before = self._now() - KEPT_AFTER_DELETE_S
         self._database.write("DELETE FROM conversations WHERE deleted_at < ?", (before,))
         self._database.write("DELETE FROM messages WHERE deleted_at < ?", (before,))
+
+    def remove_unused_images(self) -> None:
+        """Those no message and no draft has had for a day. Reads a folder: for a thread of its own.
+
+        None where a damaged file was ever set aside: what it holds may need them.
+        """
+        if self._database.has_damaged_files():
+            return
+        rows = self._database.rows(
+            "SELECT images FROM messages WHERE images != '[]'"
+            " UNION ALL SELECT draft_images FROM conversations WHERE draft_images != '[]'"
+        )
+        used = {image.file for row in rows for image in images_from_json(str(row["images"]))}
+        self.images.remove_unused(used, self._now() - IMAGES_KEPT_S)

@@ -15,6 +15,7 @@ from app.settings import RAM_BUDGET, VRAM_BUDGET, Settings
 from app.theme import tokens
 from app.verdicts import duration_text
 from app.widgets.labels import label
+from app.widgets.popups import combo_box
 from engine.api import LoadOptions, ModelInfo, ModelPlan
 from engine.errors import EngineError
 from engine.quantities import format_size
@@ -30,8 +31,7 @@ class PacePreview(QWidget):
         self._engine = engine
         self._settings = settings
         self._asked: QObject | None = None
-        self._box = QComboBox()
-        self._box.setAccessibleName(self.tr("Model to estimate with"))
+        self._box = combo_box(self.tr("Model to estimate with"))
         self._box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self._box.currentIndexChanged.connect(self._plan_soon)
         self.sentence: QLabel = label("", "small")

@@ -9,17 +9,18 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app.machine_record import MACHINE_FILE_NAME, read_machine
 from app.services import Services
 from app.settings import RAM_BUDGET, SETTINGS, VRAM_BUDGET, Editor, Section, Setting
-from app.settings_page.editors import editor_for, text_of
+from app.settings_page.editors import SettingEditor, control_for, text_of
 from app.settings_page.pace import PacePreview
 from app.settings_page.rows import SettingRow
 from app.settings_page.token_row import TokenEditor
 from app.theme import tokens
 from app.widgets.buttons import button
+from app.widgets.column import CentredColumn
 from app.widgets.labels import label, paragraph
 from app.widgets.notice_bar import NoticeBar, NoticeKind
 from engine import __version__
@@ -51,8 +52,8 @@ class SettingsPage(QWidget):
         self._nothing = paragraph("", "muted")
         self._nothing.hide()
         self._pace = PacePreview(services.engine, services.settings)
-        column = QVBoxLayout()
-        column.setContentsMargins(look.xl, look.xl, look.xl, look.xl)
+        scroll = CentredColumn(look.reading_width + 160)
+        column = scroll.column
         column.setSpacing(look.s)
         column.addLayout(self._head())
         column.addWidget(self.notice)
@@ -61,33 +62,15 @@ class SettingsPage(QWidget):
             column.addWidget(self._section(section))
         column.addWidget(self._about())
         column.addStretch()
-        self._scroll_over(column)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(scroll)
         services.settings.changed.connect(self._follow)
         self._filter("")
 
     def open(self) -> None:
         self._pace.refresh()
         self.search.setFocus()
-
-    def _scroll_over(self, column: QVBoxLayout) -> None:
-        inner = QWidget()
-        inner.setLayout(column)
-        inner.setMaximumWidth(tokens().reading_width + 160)
-        around = QWidget()
-        row = QHBoxLayout(around)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addStretch(1)
-        row.addWidget(inner, 1000)
-        row.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(around)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(scroll)
 
     def _head(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -133,12 +116,10 @@ class SettingsPage(QWidget):
         return setting.name != VRAM_BUDGET.name or self._machine is None or bool(self._machine.devices)
 
     def _row(self, setting: Setting[Any]) -> SettingRow:
-        editor = editor_for(
-            self._services.settings,
-            setting,
-            default_folder=str(self._services.paths.models_dir),
-            top_bytes=self._top_bytes(setting),
+        control = control_for(
+            setting, default_folder=str(self._services.paths.models_dir), top_bytes=self._top_bytes(setting)
         )
+        editor = SettingEditor(self._services.settings, setting, control)
         text = text_of(setting.help)
         if setting.needs_restart:
             restart = self.tr("Takes effect after a restart.")

@@ -1,12 +1,18 @@
-"""A setting as a row: what it is and why on the left, its control on the right, what went wrong below."""
+"""A setting as a row: what it is and why on the left, its control on the right, what went wrong below.
+
+Where the window is too narrow for both, the control stands below the words.
+"""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from app.theme import tokens
 from app.widgets.labels import label, line, paragraph
+
+_NARROWEST_WORDS = 220
 
 
 class SettingRow(QWidget):
@@ -19,20 +25,19 @@ class SettingRow(QWidget):
         look = tokens()
         self._searched = f"{title} {text} {keywords}".casefold()
         self._is_useful = True
-        grid = QGridLayout(self)
+        self._control = control
+        self._is_stacked: bool | None = None
+        grid = self._grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, look.s + look.xs)
         grid.setHorizontalSpacing(look.l)
-        grid.setVerticalSpacing(look.xs)
+        grid.setVerticalSpacing(look.s)
         grid.setColumnStretch(0, 1)
         grid.addWidget(line(), 0, 0, 1, 2)
-        grid.setRowMinimumHeight(1, look.xs)
-        grid.addWidget(label(title), 2, 0, Qt.AlignmentFlag.AlignVCenter)
-        if text:
-            grid.addWidget(paragraph(text, "small"), 3, 0)
-        grid.addWidget(control, 2, 1, 2 if text else 1, 1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        grid.addLayout(_words(title, text), 1, 0)
         self._note = paragraph("", "danger")
         self._note.hide()
-        grid.addWidget(self._note, 4, 0, 1, 2)
+        grid.addWidget(self._note, 3, 0, 1, 2)
+        self._place(is_stacked=False)
 
     def say(self, text: str) -> None:
         """Below the row; nothing takes it away again."""
@@ -45,3 +50,30 @@ class SettingRow(QWidget):
 
     def matches(self, words: str) -> bool:
         return self._is_useful and all(word in self._searched for word in words.casefold().split())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        left = event.size().width() - self._control.sizeHint().width() - self._grid.horizontalSpacing()
+        self._place(is_stacked=left < _NARROWEST_WORDS)
+
+    def _place(self, *, is_stacked: bool) -> None:
+        if is_stacked == self._is_stacked:
+            return
+        self._is_stacked = is_stacked
+        middle = Qt.AlignmentFlag.AlignVCenter
+        if is_stacked:
+            self._grid.addWidget(self._control, 2, 0, 1, 2, Qt.AlignmentFlag.AlignLeft | middle)
+        else:
+            self._grid.addWidget(self._control, 1, 1, Qt.AlignmentFlag.AlignRight | middle)
+
+
+def _words(title: str, text: str) -> QVBoxLayout:
+    """Close to each other however high the control beside them is."""
+    column = QVBoxLayout()
+    column.setSpacing(2)
+    column.addStretch(1)
+    column.addWidget(label(title))
+    if text:
+        column.addWidget(paragraph(text, "small"))
+    column.addStretch(1)
+    return column

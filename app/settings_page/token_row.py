@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
 from app.secrets import Secrets, TokenPlace
 from app.theme import tokens
@@ -33,17 +33,14 @@ class TokenEditor(QWidget):
         self._remove.setAccessibleName(self.tr("Remove the token"))
         self._remove.clicked.connect(lambda: self._secrets.set_token(""))
         self.place: QLabel = paragraph("", "small")
-        self.place.setFixedWidth(420)
-        row = QHBoxLayout()
-        row.setSpacing(tokens().s)
-        for each in (self._remove, self._show, self._line, self._save):
-            row.addWidget(each)
-        row.insertStretch(0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(tokens().xs)
-        column.addLayout(row)
-        column.addWidget(self.place)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(tokens().s)
+        grid.setVerticalSpacing(tokens().xs)
+        for place, each in enumerate((self._remove, self._line, self._show, self._save)):
+            grid.addWidget(each, 0, place)
+        # Below the field, and as wide as it is with its buttons.
+        grid.addWidget(self.place, 1, 1, 1, 3)
         secrets.changed.connect(self._follow)
         self._follow()
 

@@ -20,8 +20,9 @@ class CentredColumn(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         around = _Around()
-        row = QHBoxLayout(around)
+        row = self._row = QHBoxLayout(around)
         row.setContentsMargins(look.xl, look.xl, look.xl, look.xl)
+        self.verticalScrollBar().rangeChanged.connect(self._balance)
         inner = QWidget()
         inner.setMaximumWidth(width)
         self.column = QVBoxLayout(inner)
@@ -31,6 +32,13 @@ class CentredColumn(QScrollArea):
         row.addWidget(inner, 1000)
         row.addStretch(1)
         self.setWidget(around)
+
+    def _balance(self, lowest: int, highest: int) -> None:
+        """The scroll bar takes its width from the margin: the column stays in the middle, and does not move."""
+        margin = self._row.contentsMargins()
+        bar = self.verticalScrollBar().sizeHint().width() if highest > lowest else 0
+        margin.setRight(max(margin.left() - bar, 0))
+        self._row.setContentsMargins(margin)
 
 
 class _Around(QWidget):

@@ -43,7 +43,8 @@ class Situation(Protocol):
 
 
 class NoticeBar(QFrame):
-    """Hidden until ``show_notice``. ``action_chosen`` when its button is pressed, ``dismissed`` when it is closed.
+    """Hidden until ``show_notice``. ``action_chosen`` when its button is pressed, ``dismissed`` when it is closed,
+    ``replaced`` before something else is said: its button is somebody else's from then on.
 
     ``show_error`` for what the engine says, which knows no language but English. The message has the numbers in it
     (need and have); it is announced to screen readers.
@@ -51,6 +52,7 @@ class NoticeBar(QFrame):
 
     action_chosen = Signal()
     dismissed = Signal()
+    replaced = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -94,6 +96,7 @@ class NoticeBar(QFrame):
         can_dismiss: bool = True,
     ) -> None:
         """Replaces what was said before."""
+        self.replaced.emit()
         set_role(self, f"notice-{kind}")
         self._icon.set_icon(*_ICONS[kind])
         _fill(self._message, message)

@@ -23,7 +23,7 @@ from engine.events import (
     TokenArrived,
 )
 from engine.generation.chat_format import ChatFormat, Message, Prompt
-from engine.generation.context_size import cache_bytes, context_limit
+from engine.generation.context_size import cache_bytes, context_limit, planned_context
 from engine.generation.image_prompt import ImageProcessor
 from engine.generation.kv_cache import KvCache
 from engine.generation.sampling import SamplingOptions, generation_kwargs
@@ -33,6 +33,9 @@ from engine.generation.torch_runner import TorchRunner
 from engine.streaming.loaded_model import LoadedModel
 
 Emit = Callable[[Event], None]
+
+_MOST_OF_FREE = 15 / 16
+"""Of the free memory, for a cache that was planned: the plan left more than this beside it."""
 
 _MEASURED_TOKENS = 1 << 20
 """Far beyond every window, so that what sliding layers keep does not count for each token."""
@@ -87,6 +90,7 @@ class Session:
         limit = context_limit(loaded.config)
         limits = [value for value in (limit, context) if value is not None]
         self.context: int | None = min(limits) if limits else None
+        self._planned_tokens = planned_context(loaded.config, context)
 
     def answer(
         self,
@@ -261,14 +265,26 @@ class Session:
             )
 
     def _limit_now(self) -> int | None:
-        """The context in tokens, cut to what half of the free memory holds besides what the cache has already."""
-        itemsize = getattr(torch, self._loaded.manifest.dtype).itemsize
-        per_token = cache_bytes(self._loaded.config, _MEASURED_TOKENS, itemsize) / _MEASURED_TOKENS
+        """The context in tokens, cut to what the free memory holds besides what the cache has already.
+
+        Half of it, or as much as the plan kept free for the cache, as far as that is still there.
+        """
+        per_token = self._bytes_per_token()
         if per_token <= 0:
             return self.context
-        free = self._loaded.backend.memory().free // 2
-        held = len(self._cache.token_ids) + int(free / per_token)
+        cached, free = len(self._cache.token_ids), self._loaded.backend.memory().free
+        planned = max(self._planned_tokens - cached, 0) * per_token
+        held = cached + int(max(free / 2, min(planned, free * _MOST_OF_FREE)) / per_token)
         return held if self.context is None else min(self.context, held)
+
+    @property
+    def cache_bytes(self) -> int:
+        """What the conversation's keys and values take now."""
+        return int(len(self._cache.token_ids) * self._bytes_per_token())
+
+    def _bytes_per_token(self) -> float:
+        itemsize = getattr(torch, self._loaded.manifest.dtype).itemsize
+        return cache_bytes(self._loaded.config, _MEASURED_TOKENS, itemsize) / _MEASURED_TOKENS
 
 
 def _no_tokenizer() -> UnsupportedModel:

@@ -21,6 +21,9 @@ class FreeMemory:
     device: int | None
 
 
+NOTHING_RETURNED = FreeMemory(0, None)
+
+
 def plan_budgets(free: FreeMemory, *, vram: int | None, ram: int | None, cache_bytes: int) -> Budgets:
     """Budgets for weights and slots. Explicit limits are taken whole; the KV cache's share comes off either.
 

@@ -12,6 +12,26 @@
     </message>
 </context>
 <context>
+    <name>ExchangeDeeds</name>
+    <message numerus="yes">
+        <source>%n chats imported</source>
+        <translation>
+            <numerusform>%n chat imported</numerusform>
+            <numerusform>%n chats imported</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>FindBar</name>
+    <message numerus="yes">
+        <source>{place} of %n messages</source>
+        <translation>
+            <numerusform>{place} of %n message</numerusform>
+            <numerusform>{place} of %n messages</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>Work</name>
     <message numerus="yes">
         <source>{what}; %n more waiting</source>

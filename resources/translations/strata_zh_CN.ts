@@ -94,6 +94,56 @@
     </message>
 </context>
 <context>
+    <name>AttachDeeds</name>
+    <message>
+        <source>{model} reads text only: it is not given the images of this chat</source>
+        <translation>{model} 只能读取文字：不会把此对话中的图片交给它</translation>
+    </message>
+    <message>
+        <source>{model} reads text only.</source>
+        <translation>{model} 只能读取文字。</translation>
+    </message>
+    <message>
+        <source>Choose a model that sees images, or take the images off.</source>
+        <translation>请选择能看图片的模型，或去掉图片。</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>选择模型</translation>
+    </message>
+    <message>
+        <source>Up to {most} files go with a message; the others were left out.</source>
+        <translation>一条消息最多附带 {most} 个文件；其余的没有加入。</translation>
+    </message>
+</context>
+<context>
+    <name>Attaching</name>
+    <message>
+        <source>Pasted image</source>
+        <translation>粘贴的图片</translation>
+    </message>
+    <message>
+        <source>“{name}” is an image, and {model} reads text only.</source>
+        <translation>“{name}”是图片，而 {model} 只能读取文字。</translation>
+    </message>
+    <message>
+        <source>this model</source>
+        <translation>这个模型</translation>
+    </message>
+    <message>
+        <source>Choose a model that sees images.</source>
+        <translation>请选择能看图片的模型。</translation>
+    </message>
+    <message>
+        <source>“{name}” could not be kept: {reason}.</source>
+        <translation>“{name}”无法保存：{reason}。</translation>
+    </message>
+    <message>
+        <source>Make room on the drive of your chats.</source>
+        <translation>请在保存对话的硬盘上腾出空间。</translation>
+    </message>
+</context>
+<context>
     <name>BlockStrip</name>
     <message>
         <source>Blocks of this pass</source>
@@ -140,6 +190,13 @@
     </message>
 </context>
 <context>
+    <name>ChatListView</name>
+    <message>
+        <source>Chats</source>
+        <translation>对话</translation>
+    </message>
+</context>
+<context>
     <name>ChatPage</name>
     <message>
         <source>New chat</source>
@@ -180,10 +237,6 @@
         <translation>搜索对话</translation>
     </message>
     <message>
-        <source>Chats</source>
-        <translation>对话</translation>
-    </message>
-    <message>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
@@ -194,6 +247,14 @@
     <message>
         <source>Your chats will be listed here</source>
         <translation>您的对话将显示在这里</translation>
+    </message>
+    <message>
+        <source>Export all chats as JSON…</source>
+        <translation>将所有对话导出为 JSON…</translation>
+    </message>
+    <message>
+        <source>All chats</source>
+        <translation>所有对话</translation>
     </message>
     <message>
         <source>Rename</source>
@@ -234,42 +295,6 @@
     <message>
         <source>Folder deleted, chats kept</source>
         <translation>文件夹已删除，对话已保留</translation>
-    </message>
-    <message>
-        <source>You</source>
-        <translation>您</translation>
-    </message>
-    <message>
-        <source>Answer</source>
-        <translation>回答</translation>
-    </message>
-    <message>
-        <source>File</source>
-        <translation>文件</translation>
-    </message>
-    <message>
-        <source>Export the chat</source>
-        <translation>导出对话</translation>
-    </message>
-    <message>
-        <source>Not exported: {reason}</source>
-        <translation>未导出：{reason}</translation>
-    </message>
-    <message>
-        <source>Exported to {name}</source>
-        <translation>已导出到 {name}</translation>
-    </message>
-    <message>
-        <source>Import chats</source>
-        <translation>导入对话</translation>
-    </message>
-    <message>
-        <source>Not imported: {reason}</source>
-        <translation>未导入：{reason}</translation>
-    </message>
-    <message>
-        <source>{count} chats imported</source>
-        <translation>已导入 {count} 个对话</translation>
     </message>
 </context>
 <context>
@@ -407,6 +432,10 @@
     <message>
         <source>Cancel</source>
         <translation>取消</translation>
+    </message>
+    <message>
+        <source>Attach images and text files</source>
+        <translation>添加图片和文本文件</translation>
     </message>
     <message>
         <source>Stop the answer</source>
@@ -2188,6 +2217,47 @@
     </message>
 </context>
 <context>
+    <name>ExchangeDeeds</name>
+    <message>
+        <source>You</source>
+        <translation>您</translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>回答</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Import chats</source>
+        <translation>导入对话</translation>
+    </message>
+    <message>
+        <source>Export</source>
+        <translation>导出</translation>
+    </message>
+    <message>
+        <source>Exported to {name}</source>
+        <translation>已导出到 {name}</translation>
+    </message>
+    <message>
+        <source>Not exported: {reason}</source>
+        <translation>未导出：{reason}</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n chats imported</source>
+        <translation>
+            <numerusform>已导入 %n 个对话</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Not imported: {reason}</source>
+        <translation>未导入：{reason}</translation>
+    </message>
+</context>
+<context>
     <name>FileChips</name>
     <message>
         <source>Attached files</source>
@@ -2227,13 +2297,30 @@
         <source>Close</source>
         <translation>关闭</translation>
     </message>
-    <message>
-        <source>{place} of {count} messages</source>
-        <translation>第 {place} / {count} 条消息</translation>
+    <message numerus="yes">
+        <source>{place} of %n messages</source>
+        <translation>
+            <numerusform>第 {place} / %n 条消息</numerusform>
+        </translation>
     </message>
     <message>
         <source>Not found</source>
         <translation>未找到</translation>
+    </message>
+</context>
+<context>
+    <name>FolderControl</name>
+    <message>
+        <source>Choose…</source>
+        <translation>选择…</translation>
+    </message>
+    <message>
+        <source>Choose the folder of models</source>
+        <translation>选择模型文件夹</translation>
+    </message>
+    <message>
+        <source>Use default</source>
+        <translation>使用默认</translation>
     </message>
 </context>
 <context>
@@ -2269,21 +2356,6 @@
     <message>
         <source>Delete the folder</source>
         <translation>删除文件夹</translation>
-    </message>
-</context>
-<context>
-    <name>FolderEditor</name>
-    <message>
-        <source>Choose…</source>
-        <translation>选择…</translation>
-    </message>
-    <message>
-        <source>Choose the folder of models</source>
-        <translation>选择模型文件夹</translation>
-    </message>
-    <message>
-        <source>Use default</source>
-        <translation>使用默认</translation>
     </message>
 </context>
 <context>
@@ -2413,6 +2485,63 @@
     <message>
         <source>{duration} per token</source>
         <translation>每词元 {duration}</translation>
+    </message>
+</context>
+<context>
+    <name>ImageButton</name>
+    <message>
+        <source>Image {name}</source>
+        <translation>图片 {name}</translation>
+    </message>
+    <message>
+        <source>Shows it larger</source>
+        <translation>放大显示</translation>
+    </message>
+</context>
+<context>
+    <name>ImageDialog</name>
+    <message>
+        <source>Save a copy…</source>
+        <translation>保存副本…</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Save a copy</source>
+        <translation>保存副本</translation>
+    </message>
+    <message>
+        <source>Saved</source>
+        <translation>已保存</translation>
+    </message>
+    <message>
+        <source>Not saved: {reason}</source>
+        <translation>未保存：{reason}</translation>
+    </message>
+</context>
+<context>
+    <name>ImageFiles</name>
+    <message>
+        <source>“{name}” has {size}; images of up to {limit} can be sent.</source>
+        <translation>“{name}”有 {size}；最大可发送 {limit} 的图片。</translation>
+    </message>
+    <message>
+        <source>Make it smaller, then add it again.</source>
+        <translation>请缩小后重新添加。</translation>
+    </message>
+    <message>
+        <source>“{name}” has {pixels} million pixels; images of up to {limit} million can be sent.</source>
+        <translation>“{name}”有 {pixels} 百万像素；最大可发送 {limit} 百万像素的图片。</translation>
+    </message>
+    <message>
+        <source>“{name}” is damaged or not an image.</source>
+        <translation>“{name}”已损坏或不是图片。</translation>
+    </message>
+    <message>
+        <source>Choose another image, or save it anew.</source>
+        <translation>请选择其他图片，或重新保存它。</translation>
     </message>
 </context>
 <context>
@@ -2743,6 +2872,10 @@
         <translation>引擎正在重新启动，随后回答将继续</translation>
     </message>
     <message>
+        <source>Starting the engine</source>
+        <translation>正在启动引擎</translation>
+    </message>
+    <message>
         <source>Loading the model</source>
         <translation>正在加载模型</translation>
     </message>
@@ -2901,6 +3034,10 @@
         <translation>这里还没有模型</translation>
     </message>
     <message>
+        <source>sees images</source>
+        <translation>能看图片</translation>
+    </message>
+    <message>
         <source>about {duration} per token</source>
         <translation>每个词元大约 {duration}</translation>
     </message>
@@ -3033,6 +3170,13 @@
     <message>
         <source>{left} stay free there.</source>
         <translation>那里还会剩余 {left}。</translation>
+    </message>
+</context>
+<context>
+    <name>NameDialog</name>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
     </message>
 </context>
 <context>
@@ -3262,8 +3406,16 @@
         <translation>全部恢复为模型默认值</translation>
     </message>
     <message>
-        <source>Name of the preset</source>
-        <translation>预设名称</translation>
+        <source>Keeps the system prompt and the sampling of this chat, for others as well.</source>
+        <translation>保留此对话的系统提示词和采样设置，其他对话也可使用。</translation>
+    </message>
+    <message>
+        <source>Save</source>
+        <translation>保存</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
     </message>
 </context>
 <context>
@@ -3492,6 +3644,10 @@
 </context>
 <context>
     <name>SettingEditor</name>
+    <message>
+        <source>Write a whole address, such as {example}.</source>
+        <translation>请填写完整的地址，例如 {example}。</translation>
+    </message>
     <message>
         <source>This value is not allowed.</source>
         <translation>不允许使用此值。</translation>
@@ -3849,7 +4005,7 @@
     </message>
 </context>
 <context>
-    <name>SizeEditor</name>
+    <name>SizeControl</name>
     <message>
         <source>Automatic</source>
         <translation>自动</translation>
@@ -3899,13 +4055,6 @@
     <message>
         <source>Continue</source>
         <translation>继续</translation>
-    </message>
-</context>
-<context>
-    <name>TextEditor</name>
-    <message>
-        <source>Write a whole address, such as {example}.</source>
-        <translation>请填写完整的地址，例如 {example}。</translation>
     </message>
 </context>
 <context>
@@ -4014,6 +4163,10 @@
     <message>
         <source>You</source>
         <translation>您</translation>
+    </message>
+    <message>
+        <source>Image {name}</source>
+        <translation>图片 {name}</translation>
     </message>
     <message>
         <source>{who}: {text}</source>
@@ -4213,6 +4366,13 @@
     <message>
         <source>default</source>
         <translation>默认</translation>
+    </message>
+</context>
+<context>
+    <name>_WholeImage</name>
+    <message>
+        <source>Image {name}</source>
+        <translation>图片 {name}</translation>
     </message>
 </context>
 </TS>

@@ -51,11 +51,14 @@ def _listen(path: str) -> None:
 
 def _reader() -> Any:
     from PySide6.QtCore import QObject, Slot
+    from PySide6.QtGui import QAccessible
 
     class Reader(QObject):
         @Slot(object)
         def read(self, answer: queue.SimpleQueue[str]) -> None:
             """Always answers: without one the other side would wait for its timeout and not know why."""
+            # As with a screen reader: what Qt keeps of a list is brought up to date only then.
+            QAccessible.setActive(True)
             try:
                 answer.put(json.dumps({"windows": list(_windows())}))
             except Exception as error:

@@ -106,7 +106,10 @@ def watch_answer(services: Services, window: MainWindow, folder: str, qtbot: QtB
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_window_is_never_blocked_while_a_model_streams(services: Services, qtbot: QtBot) -> None:
-    """The best of a few answers: other programs of the machine must not decide the result."""
+    """The best of a few answers: other programs of the machine must not decide the result.
+
+    The watchdog does not count what they took of the processor; a drive or a lock they hold may still cost a try.
+    """
     window = MainWindow(services, program_pages())
     qtbot.addWidget(window, before_close_func=lambda _: window.close_for_good())
     window.resize(1180, 780)

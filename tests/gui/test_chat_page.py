@@ -14,55 +14,21 @@ from pytestqt.qtbot import QtBot
 from app.chat.composer import ComposerMode
 from app.chat.footer_view import MessageAction
 from app.chat.overflow_dialog import OverflowDialog, larger_context
-from app.chat.page import ChatPage
 from app.conversations.records import AnswerState, Attachment, Draft
-from app.services import Services
 from engine.api import Message, ModelPlan
 from engine.errors import ContextOverflow
 from engine.events import Finished, Outcome, TokenArrived
+from tests.helpers.chat_page import Chat
 from tests.helpers.chat_services import MODEL, add_chat, answer_request, chat_services, model_info
-from tests.helpers.fake_engine import FakeEngineHost, generation_result, layer_progress
-
-
-class Chat:
-    """The page and what is behind it."""
-
-    def __init__(self, services: Services, engine: FakeEngineHost, qtbot: QtBot) -> None:
-        self.services = services
-        self.store = services.conversations
-        self.engine = engine
-        self.qtbot = qtbot
-        self.page = self.new_page()
-
-    def new_page(self) -> ChatPage:
-        page = ChatPage(self.services)
-        self.qtbot.addWidget(page)
-        page.resize(1000, 700)
-        page.show()
-        page.open()
-        self.qtbot.waitUntil(lambda: page.models.is_known)
-        return page
-
-    def write(self, text: str) -> None:
-        self.page.composer.text.setFocus()
-        self.page.composer.text.set_text(text)
-        self.qtbot.keyClick(self.page.composer.text, Qt.Key.Key_Return)
-
-    def texts(self) -> list[str]:
-        return [each.text for each in self.page.desk.messages()]
-
-    def wait_for_end(self) -> None:
-        self.qtbot.waitUntil(lambda: self.services.answers.current is None)
-
-    def wait_for_request(self) -> int:
-        self.qtbot.waitUntil(lambda: any(each.method == "answer" for each in self.engine.waiting))
-        return answer_request(self.engine).request_id
+from tests.helpers.fake_engine import generation_result, layer_progress
 
 
 @pytest.fixture
 def chat(tmp_path: Path, qtbot: QtBot) -> Iterator[Chat]:
     with chat_services(tmp_path) as (services, engine):
-        yield Chat(services, engine, qtbot)
+        shown = Chat(services, engine, qtbot)
+        yield shown
+        shown.close()
 
 
 def test_a_question_is_answered_and_both_are_kept(chat: Chat) -> None:
@@ -205,7 +171,7 @@ def test_files_dropped_or_pasted_go_with_the_question(chat: Chat, tmp_path: Path
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(path)), QUrl.fromLocalFile(str(picture))])
     chat.page.composer.text.insertFromMimeData(mime)
-    assert "photo.png" in chat.page.notice.message()
+    chat.qtbot.waitUntil(lambda: "photo.png" in chat.page.notice.message())
     chat.write("Sum it up")
     chat.wait_for_request()
     (sent,) = answer_request(chat.engine).args[0]

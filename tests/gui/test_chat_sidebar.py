@@ -7,9 +7,9 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLineEdit, QMenu
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QAction, QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.chat.sidebar import ChatSidebar
@@ -166,7 +166,7 @@ def _ask(services: Services, engine: FakeEngineHost) -> int:
 
 def test_the_menu_offers_what_one_can_do(sidebar: ChatSidebar, services: Services, qtbot: QtBot) -> None:
     chat = row(sidebar, "Trees")
-    menu = sidebar.menu_for(chat, sidebar.model.index(sidebar.model.row_of(chat.id)))
+    menu = sidebar.menu_for(chat)
     names = [each.text() for each in menu.actions() if not each.isSeparator()]
     assert names == [
         "Rename",
@@ -308,3 +308,78 @@ def test_a_list_of_thousands_of_chats_is_refreshed_without_losing_the_place(serv
     store.set_unread(5, True)
     qtbot.waitUntil(lambda: row(sidebar, "Chat 4").is_unread)
     assert resets == []
+
+
+# Dragging
+
+
+def drop(sidebar: ChatSidebar, title: str, onto: str) -> None:
+    """A chat onto a row, or "" for the place below all."""
+    model = sidebar.model
+    data = model.mimeData([model.index(model.row_of(row(sidebar, title).id))])
+    rows = titles(model)
+    area = sidebar.list.viewport().rect()
+    place = (
+        sidebar.list.visualRect(model.index(rows.index(onto))).center() if onto else area.bottomLeft() - QPoint(0, 4)
+    )
+    how = (Qt.DropAction.MoveAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    for event in (QDragEnterEvent(place, *how), QDragMoveEvent(place, *how), QDropEvent(QPointF(place), *how)):
+        QApplication.sendEvent(sidebar.list.viewport(), event)
+        assert event.isAccepted()
+
+
+def test_a_chat_is_dragged_onto_a_folder_to_the_pinned_ones_and_back(
+    sidebar: ChatSidebar, services: Services, qtbot: QtBot
+) -> None:
+    services.conversations.add_folder("Woods")
+    services.conversations.set_pinned(row(sidebar, "旅行").id, True)
+    sidebar.model.refresh()
+    drop(sidebar, "Trees", "Woods")
+    qtbot.waitUntil(lambda: titles(sidebar.model) == ["Pinned", "旅行", "Woods", "Trees"])
+    drop(sidebar, "旅行", "Trees")
+    qtbot.waitUntil(lambda: titles(sidebar.model) == ["Woods", "旅行", "Trees"])
+    drop(sidebar, "Trees", "")
+    qtbot.waitUntil(lambda: titles(sidebar.model) == ["Woods", "旅行", "Today", "Trees"])
+
+
+def test_what_a_search_found_is_not_dragged(sidebar: ChatSidebar) -> None:
+    assert sidebar.model.flags(sidebar.model.index(1)) & Qt.ItemFlag.ItemIsDragEnabled
+    assert not sidebar.model.flags(sidebar.model.index(0)) & Qt.ItemFlag.ItemIsDragEnabled
+    sidebar.model.search("ginkgo")
+    assert not sidebar.model.flags(sidebar.model.index(0)) & Qt.ItemFlag.ItemIsDragEnabled
+
+
+# Export and import
+
+
+def test_all_chats_are_exported_and_come_back_with_their_folder(
+    sidebar: ChatSidebar, services: Services, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = services.conversations.add_folder("Woods")
+    services.conversations.set_folder(row(sidebar, "Trees").id, folder.id)
+    file = tmp_path / "chats.json"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(file), ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(file), ""))
+    with qtbot.waitSignal(sidebar.exchange.said) as said:
+        action(sidebar.menu_at(sidebar.model.index(-1)), "Export all chats as JSON…").trigger()
+    assert said.args == ["Exported to chats.json"]
+    services.conversations.remove_folder(folder.id)
+    with qtbot.waitSignal(sidebar.exchange.said):
+        action(sidebar.menu_at(sidebar.model.index(-1)), "Import chats…").trigger()
+    qtbot.waitUntil(lambda: titles(sidebar.model)[:2] == ["Woods", "Trees"])
+    assert len(services.conversations.conversations()) == 4
+
+
+def test_what_cannot_be_exported_or_imported_is_said(
+    sidebar: ChatSidebar, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = str(tmp_path / "gone" / "chat.md")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (nowhere, ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (__file__, ""))
+    with qtbot.waitSignal(sidebar.exchange.said) as said:
+        action(chat_menu(sidebar, "Trees"), "Export as Markdown…").trigger()
+    assert said.args is not None
+    assert said.args[0].startswith("Not exported: ")
+    with qtbot.waitSignal(sidebar.exchange.said) as said:
+        action(chat_menu(sidebar, "Trees"), "Import chats…").trigger()
+    assert said.args == ["Not imported: This file is not an export of Strata's conversations."]

@@ -25,7 +25,7 @@ def start(tmp_path: Path, qtbot: QtBot) -> Iterator[Start]:
         page.show()
         page.open()
         yield page, engine
-        page.composer.keep_draft()
+        page.close()
 
 
 def send(page: ChatPage, qtbot: QtBot, text: str) -> None:

@@ -33,7 +33,8 @@ from app.settings import (
     THEME,
     Editor,
 )
-from app.settings_page.editors import SizeEditor
+from app.settings_page.controls import SizeControl
+from app.settings_page.editors import SettingEditor, control_for
 from app.settings_page.page import SettingsPage
 from app.settings_page.rows import SettingRow
 from app.settings_page.token_row import TokenEditor
@@ -122,12 +123,14 @@ def test_a_budget_has_automatic_as_its_lowest_step(page: SettingsPage, services:
 
 
 def test_a_slider_goes_up_to_the_memory_of_the_machine(services: Services, qtbot: QtBot) -> None:
-    editor = SizeEditor(services.settings, RAM_BUDGET, 16_000_000_000)
+    control = control_for(RAM_BUDGET, default_folder="", top_bytes=16_000_000_000)
+    assert isinstance(control, SizeControl)
+    editor = SettingEditor(services.settings, RAM_BUDGET, control)
     qtbot.addWidget(editor)
-    assert editor._slider is not None
-    editor._slider.setValue(32)
+    assert control.slider is not None
+    control.slider.setValue(32)
     assert services.settings.value(RAM_BUDGET) == 16_000_000_000
-    assert editor._slider.maximum() == 32
+    assert control.slider.maximum() == 32
 
 
 def test_the_default_folder_is_shown_until_another_is_chosen(page: SettingsPage, services: Services) -> None:

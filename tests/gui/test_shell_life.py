@@ -25,7 +25,7 @@ from app.services import Services
 from app.settings import NOTIFY
 from app.single_instance import SingleInstance
 from app.tray import Tray
-from app.watchdog import Watchdog
+from app.watchdog import Watchdog, runnable_wait_s
 from app.widgets.notice_bar import NoticeBar
 from app.work import Work
 from engine.api import Message, SamplingOptions
@@ -261,6 +261,18 @@ def test_a_blocked_window_is_logged_with_where_it_was(qtbot: QtBot, caplog: pyte
         assert "test_a_blocked_window_is_logged" in caplog.text
     finally:
         watchdog.stop()
+
+
+def test_waiting_for_a_processor_that_others_have_is_not_being_blocked(qtbot: QtBot) -> None:
+    waited = [0.0]
+    watchdog = Watchdog(waited_s=lambda: waited[0] + runnable_wait_s())
+    watchdog.start()
+    qtbot.wait(60)
+    time.sleep(0.25)
+    waited[0] += 0.25
+    qtbot.wait(60)
+    watchdog.stop()
+    assert watchdog.longest_s < 0.2
 
 
 def test_a_window_that_answers_is_not_reported(qtbot: QtBot) -> None:

@@ -63,6 +63,14 @@ class Started:
             time.sleep(0.01)
         raise AssertionError(f"“{text}” did not come:\n{self.log.read_text() if self.log.exists() else ''}")
 
+    def waited_s(self) -> float:
+        """How long its main thread could have run and did not, as others had the processor; 0 where nobody tells."""
+        try:
+            told = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/schedstat").read_text(encoding="ascii")
+        except OSError:
+            return 0.0
+        return int(told.split()[1]) / 1e9
+
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
         try:
@@ -78,10 +86,11 @@ class Started:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="ends the program by a signal")
 def test_the_first_window_is_there_in_time(tmp_path: Path) -> None:
+    """The best of three, and without what other programs took of the processor meanwhile."""
     seconds: list[float] = []
     for number in range(3):
         program = Started(tmp_path / str(number), "--safe-mode")
-        seconds.append(program.wait_for_line("window is there"))
+        seconds.append(program.wait_for_line("window is there") - program.waited_s())
         assert program.end() == 0
     assert min(seconds) < FIRST_WINDOW_S, seconds
 

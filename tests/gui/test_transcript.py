@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,9 @@ from app.chat.footer_view import FooterView, MessageAction
 from app.chat.formulas import Formulas
 from app.chat.live_view import LiveView
 from app.chat.part_views import CodeView, QuestionView, ThinkingHead
+from app.chat.thumbnails import Thumbnails
 from app.chat.transcript import Transcript
+from app.conversations.images import ImageFolder
 from app.conversations.records import AnswerState, StoredMessage
 
 PARAGRAPH = "A paragraph with some words in it that go on for a while, and then a little longer. "
@@ -29,8 +32,8 @@ def answer(number: int, text: str, state: AnswerState = AnswerState.DONE, **more
 
 
 @pytest.fixture
-def transcript(qtbot: QtBot) -> Transcript:
-    shown = Transcript(Formulas())
+def transcript(qtbot: QtBot, tmp_path: Path) -> Transcript:
+    shown = Transcript(Formulas(), Thumbnails(ImageFolder(tmp_path)))
     qtbot.addWidget(shown)
     shown.resize(800, 600)
     shown.show()

@@ -12,6 +12,7 @@ class StandInPage(QWidget):
     """``opened`` counts ``open``; ``opened_conversations`` and ``new_chats`` are for the chat page."""
 
     navigate = Signal(str)
+    title_changed = Signal()
     restart_requested = Signal()
     shortcuts_requested = Signal()
     about_requested = Signal()

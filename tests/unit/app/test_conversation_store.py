@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from app.conversations.exchange import Headings, export_json, export_markdown, import_json
-from app.conversations.records import AnswerState, Attachment, Draft, StoreError
-from app.conversations.store import KEPT_AFTER_DELETE_S, ConversationStore
+from app.conversations.records import AnswerState, Attachment, Draft, StoredImage, StoreError
+from app.conversations.store import IMAGES_KEPT_S, KEPT_AFTER_DELETE_S, ConversationStore
 from engine.api import Message, SamplingOptions
 from engine.events import BytesMoved, GenerationResult, StopReason
 
 SAMPLES = Path(__file__).parents[2] / "data"
+PNG = b"\x89PNG\r\n\x1a\n of a boat"
 
 
 @pytest.fixture
@@ -161,6 +165,57 @@ def test_drafts_are_kept_with_their_files(store: ConversationStore) -> None:
     assert store.draft(chat.id) == draft
 
 
+def test_the_prompt_has_the_images_of_its_questions_unless_the_model_is_blind(store: ConversationStore) -> None:
+    chat = store.add_conversation()
+    image = StoredImage("boat.png", store.images.add(PNG), 1, 1)
+    question = store.add_message(chat.id, "user", "What is it?", parent_id=None, images=[image])
+    for is_blind, expected in ((False, (store.images.path(image.file),)), (True, ())):
+        answer = store.add_message(
+            chat.id, "assistant", parent_id=question.id, state=AnswerState.WAITING, is_blind=is_blind
+        )
+        unfinished = store.unfinished_answer(answer.id)
+        assert unfinished is not None
+        assert unfinished.messages == (Message("user", "What is it?", expected),)
+
+
+def test_images_are_kept_once_and_go_when_nobody_has_them(tmp_path: Path) -> None:
+    clock = [time.time()]
+    path = tmp_path / "c.db"
+    store = ConversationStore(path, now=lambda: clock[0])
+    chat, lost = store.add_conversation(), store.add_conversation()
+    sent, drafted, dropped = (store.images.add(PNG + bytes([number])) for number in range(3))
+    assert store.images.add(PNG + b"\0") == sent
+    store.add_message(chat.id, "user", "q", parent_id=None, images=[StoredImage("a", sent, 1, 1)])
+    store.save_draft(lost.id, Draft("", (), (StoredImage("b", drafted, 1, 1),)))
+    clock[0] += IMAGES_KEPT_S - 60
+    store.remove_unused_images()
+    assert store.images.path(dropped).exists()
+    clock[0] += 120
+    store.remove_unused_images()
+    assert [store.images.path(each).exists() for each in (sent, drafted, dropped)] == [True, True, False]
+    store.delete_conversation(lost.id)
+    store.close()
+    clock[0] += KEPT_AFTER_DELETE_S + 1
+    later = ConversationStore(path, now=lambda: clock[0])
+    later.remove_unused_images()
+    assert [later.images.path(each).exists() for each in (sent, drafted)] == [True, False]
+    later.close()
+
+
+def test_images_are_kept_while_a_damaged_file_may_need_them(store: ConversationStore, tmp_path: Path) -> None:
+    name = store.images.add(PNG)
+    os.utime(store.images.path(name), (0, 0))
+    (tmp_path / "conversations.damaged-1.db").touch()
+    store.remove_unused_images()
+    assert store.images.path(name).exists()
+
+
+@pytest.mark.parametrize("data", [b"", b"BM not an image", b"RIFF....WAVE"])
+def test_what_models_are_not_given_as_an_image_is_not_kept(store: ConversationStore, data: bytes) -> None:
+    with pytest.raises(ValueError, match="PNG"):
+        store.images.add(data)
+
+
 def test_a_deleted_conversation_comes_back_and_is_erased_after_thirty_days(tmp_path: Path) -> None:
     path = tmp_path / "conversations.db"
     clock = [0.0]
@@ -277,6 +332,49 @@ def test_an_export_imports_as_the_same_conversation(store: ConversationStore) ->
     assert [(m.text, m.version, m.versions) for m in store.messages(copy)] == [("q", 1, 1), ("one", 1, 2)]
 
 
+def test_an_import_keeps_times_folders_figures_and_images(tmp_path: Path) -> None:
+    clock = [1000.0]
+    store = ConversationStore(tmp_path / "old" / "c.db", now=lambda: clock[0])
+    chat = store.add_conversation("Boats")
+    store.set_folder(chat.id, store.add_folder("Sea").id)
+    file = store.images.add(PNG)
+    image = StoredImage("boat.png", file, 1, 1)
+    question = store.add_message(chat.id, "user", "What is it?", parent_id=None, images=[image])
+    answer = store.add_message(chat.id, "assistant", parent_id=question.id, state=AnswerState.WAITING, is_blind=True)
+    store.finish_answer(answer.id, generation_result("A boat"))
+    before = store.messages(chat.id)
+    exported = export_json(store, [chat.id])
+    store.close()
+    other = ConversationStore(tmp_path / "new" / "c.db", now=lambda: 9000.0)
+    (copy,) = import_json(other, exported)
+    assert [replace(each, id=0, parent_id=None, conversation_id=0) for each in other.messages(copy)] == [
+        replace(each, id=0, parent_id=None, conversation_id=0) for each in before
+    ]
+    found = other.conversation(copy)
+    assert found is not None
+    assert (found.created_at, found.updated_at) == (1000.0, 1000.0)
+    assert [each.name for each in other.folders() if each.id == found.folder_id] == ["Sea"]
+    assert other.images.path(file).read_bytes() == PNG
+    other.close()
+
+
+def test_an_import_leaves_out_what_is_no_message_and_no_image(store: ConversationStore) -> None:
+    messages = [
+        {"id": 1, "parent": None, "role": "user", "text": "q", "images": [{"name": "x", "data": "bm8gaW1hZ2U="}, 3]},
+        {"id": 2, "parent": 7, "role": "assistant", "text": "an orphan"},
+        {"id": 3, "parent": "1", "role": "assistant", "text": "below nobody"},
+        {"id": 4, "parent": 1, "role": "judge"},
+        "not a message",
+        {"id": 5, "parent": 1, "role": "assistant", "text": "a", "state": "running", "is_active": True},
+    ]
+    whole = {"format": "strata-conversations", "version": 1, "conversations": [{"messages": messages}, None]}
+    (copy,) = import_json(store, json.dumps(whole))
+    assert [(each.text, each.state, each.images) for each in store.messages(copy)] == [
+        ("q", AnswerState.DONE, ()),
+        ("a", AnswerState.DONE, ()),
+    ]
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"format": "other"}', '{"format": "strata-conversations"}'])
 def test_a_file_that_is_no_export_is_refused_with_a_sentence(store: ConversationStore, text: str) -> None:
     with pytest.raises(StoreError):
@@ -284,11 +382,23 @@ def test_a_file_that_is_no_export_is_refused_with_a_sentence(store: Conversation
     assert store.conversations() == []
 
 
-def test_markdown_has_the_words_without_the_thinking(store: ConversationStore) -> None:
+def test_markdown_has_the_words_without_the_thinking(store: ConversationStore, tmp_path: Path) -> None:
     chat = store.add_conversation("Trees")
     question = store.add_message(chat.id, "user", "q", parent_id=None)
     store.add_message(chat.id, "assistant", "<think>hm</think>\n\n**Oak**", parent_id=question.id, model="tiny")
-    assert export_markdown(store, chat.id, Headings()) == "# Trees\n\n## You\n\nq\n\n## tiny\n\n**Oak**\n"
+    file = tmp_path / "Trees.md"
+    export_markdown(store, chat.id, Headings(), file)
+    assert file.read_text(encoding="utf-8") == "# Trees\n\n## You\n\nq\n\n## tiny\n\n**Oak**\n"
+
+
+def test_markdown_has_its_images_beside_it(store: ConversationStore, tmp_path: Path) -> None:
+    chat = store.add_conversation("Boats")
+    images = [StoredImage("my [boat].png", store.images.add(PNG), 1, 1), StoredImage("lost.png", "0.png", 1, 1)]
+    store.add_message(chat.id, "user", "q", parent_id=None, images=images)
+    file = tmp_path / "Boats.md"
+    export_markdown(store, chat.id, Headings(), file)
+    assert "![my (boat).png](<Boats images/1.png>)\n\n*lost.png*\n\nq" in file.read_text(encoding="utf-8")
+    assert (tmp_path / "Boats images" / "1.png").read_bytes() == PNG
 
 
 def test_a_file_from_a_newer_program_is_left_alone(tmp_path: Path) -> None:
@@ -325,7 +435,7 @@ def test_a_damaged_file_is_set_aside_and_what_can_be_read_is_kept(tmp_path: Path
     rescued.close()
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_every_schema_that_shipped_still_opens(tmp_path: Path, version: int) -> None:
     path = tmp_path / "conversations.db"
     shutil.copy(SAMPLES / f"conversations-v{version}.db", path)
@@ -339,4 +449,8 @@ def test_every_schema_that_shipped_still_opens(tmp_path: Path, version: int) -> 
     assert store.unfinished_answers()[0].token_ids == (11, 12)
     assert [each.conversation_id for each in store.search("云南")] == [travel.id]
     assert store.presets()[0].name == "Terse"
+    if version >= 3:
+        assert store.draft(trees.id).images == (StoredImage("fir.png", "11.png", 640, 480),)
+        assert store.messages(trees.id)[0].images == (StoredImage("oak.jpg", "00.jpg", 3000, 2000),)
+        assert store.messages(trees.id)[1].is_blind
     store.close()

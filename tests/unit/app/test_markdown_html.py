@@ -6,7 +6,6 @@ import pytest
 
 from app.chat.code_colours import coloured_runs, language_title
 from app.chat.markdown_html import COPY_SCHEME, decode_copy, prose_html
-from app.chat.text_files import MAX_BYTES, UnreadableFile, read_text_file
 from app.tokens import DARK, LIGHT
 
 
@@ -71,14 +70,3 @@ def test_a_table_keeps_its_alignment() -> None:
     drawn = html("| a | b |\n|--:|:-:|\n| 1 | 2 |")
     assert 'align="right"' in drawn
     assert 'align="center"' in drawn
-
-
-def test_text_files_are_read_and_others_refused_with_a_sentence(tmp_path) -> None:
-    good = tmp_path / "notes.txt"
-    good.write_bytes("\ufeffGrüße\r\n你好".encode())
-    assert read_text_file(good).text == "Grüße\n你好"
-    (tmp_path / "picture.png").write_bytes(b"\x89PNG\x00\xff\xfe")
-    (tmp_path / "big.txt").write_bytes(b"x" * (MAX_BYTES + 1))
-    for name in ("picture.png", "big.txt", "gone.txt"):
-        with pytest.raises(UnreadableFile, match=name):
-            read_text_file(tmp_path / name)

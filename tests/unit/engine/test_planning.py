@@ -5,14 +5,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from engine import planning
+from engine import loading, planning
 from engine.cancel import CancelToken
-from engine.errors import ModelNotFound
+from engine.errors import BudgetTooSmall, ModelNotFound
 from engine.events import JobProgress
 from engine.load_options import LoadOptions
+from engine.local import LocalEngine
 from engine.planning import plan_model
 from engine.reports import ModelPlan
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
@@ -43,6 +45,20 @@ def test_a_cut_model_is_planned_by_name_by_folder_and_by_its_original(checkpoint
         assert (found.model, found.is_cut, found.disk_peak_bytes, found.disk_floor_bytes) == (split.name, True, 0, 0)
     with pytest.raises(ModelNotFound):
         plan("no-such-model", store)
+
+
+def test_a_plan_counts_what_the_loaded_model_gives_back(
+    checkpoint: Path, store: ModelStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    split, options = cut(checkpoint, store).path, LoadOptions(device="cpu", context=64)
+    with LocalEngine(store) as engine:
+        list(engine.load(Path(split), options, CancelToken()))
+        resident = engine.plan(split, options).device_bytes
+        monkeypatch.setattr(loading.psutil, "virtual_memory", lambda: SimpleNamespace(available=4 * 70_000))
+        assert 0 < engine.plan(split, options).device_bytes < resident
+        engine.unload()
+        with pytest.raises(BudgetTooSmall):
+            engine.plan(split, options)
 
 
 def test_an_original_that_was_deleted_is_known_by_where_it_was(checkpoint: Path, store: ModelStore) -> None:

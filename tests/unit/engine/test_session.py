@@ -10,10 +10,12 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+from engine.backends.base import MemoryFigures
 from engine.cancel import CancelToken
 from engine.errors import ContextOverflow, InvalidRequest, UnsupportedModel
 from engine.events import Event, Finished, GenerationResult, Outcome, StopReason, TokenArrived
 from engine.generation.chat_format import Message
+from engine.generation.context_size import cache_bytes
 from engine.generation.sampling import SamplingOptions
 from engine.generation.session import Session
 from engine.streaming.loaded_model import LoadedModel
@@ -146,6 +148,19 @@ def test_a_conversation_longer_than_the_context_is_refused_before_anything_is_co
     assert caught.value.have == 20
     assert caught.value.need > 20
     assert loaded.streamer.bytes_moved() == before
+
+
+@pytest.mark.parametrize(("free_tokens", "room"), [(1000, 100), (112, 100), (64, 60), (0, 0)])
+def test_what_the_plan_kept_free_for_the_conversation_is_the_conversations(
+    loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch, free_tokens: int, room: int
+) -> None:
+    """Beyond a plan a conversation gets half of what is free; here all of it was planned: 15 of 16."""
+    session = Session(loaded, AutoTokenizer.from_pretrained(loaded.folder), context=100)
+    per_token = cache_bytes(loaded.config, 1000, itemsize=4) // 1000
+    monkeypatch.setattr(loaded.backend, "memory", lambda: MemoryFigures(1 << 40, free_tokens * per_token))
+    with pytest.raises(ContextOverflow) as caught:
+        ask(session, "a long question " * 60)
+    assert caught.value.have == room
 
 
 def test_an_answer_that_fills_the_context_stops_and_says_so(loaded: LoadedModel) -> None:
