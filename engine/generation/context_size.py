@@ -33,7 +33,7 @@ def _layer_kinds(text: Any) -> list[str]:
         return list(kinds)
     layers = int(_field(text, "num_hidden_layers", "n_layer", "n_layers", "num_layers") or 0)
     interval = int(_field(text, "full_attention_interval") or 1)
-    linear = set((_field(text, "linear_attn_config") or {}).get("kda_layers") or ())  # counted from one
+    linear: set[int] = set((_field(text, "linear_attn_config") or {}).get("kda_layers") or ())  # counted from one
     is_full = [(index + 1) % interval == 0 and index + 1 not in linear for index in range(layers)]
     return ["full_attention" if full else "linear_attention" for full in is_full]
 
