@@ -21,7 +21,7 @@ from transformers.quantizers.quantizer_finegrained_fp8 import FineGrainedFP8HfQu
 from transformers.quantizers.quantizer_mxfp4 import Mxfp4HfQuantizer
 from transformers.utils.quantization_config import Mxfp4Config, QuantizationConfigMixin, QuantizationMethod
 
-from engine.weights.packed import INT, MXFP4, SCALED, expanded
+from engine.weights.packed import INT, MXFP4, SCALED, expanded, is_known
 
 MXFP4_METHOD, COMPRESSED_TENSORS_METHOD = "mxfp4", "compressed-tensors"
 
@@ -44,7 +44,7 @@ def _quantizer(method: str, settings: Mapping[str, Any]) -> HfQuantizer:
 
 
 class Fp8Expand(Fp8Dequantize):
-    """transformers' operation, for matrices that are no whole number of blocks as well."""
+    """transformers' operation, for matrices that are no whole number of blocks as well, and piece by piece."""
 
     def _dequantize_one(
         self, quantized: torch.Tensor, scales: torch.Tensor, output_dtype: torch.dtype | None = None
@@ -52,6 +52,9 @@ class Fp8Expand(Fp8Dequantize):
         size = self.hf_quantizer.quantization_config.weight_block_size
         is_grid = scales.ndim == 2 and quantized.ndim == 2 and scales.dtype.is_floating_point
         is_whole = is_grid and all(n % blocks == 0 for n, blocks in zip(quantized.shape, scales.shape, strict=True))
+        if is_whole and is_known(SCALED, quantized.dtype, scales.dtype, quantized.shape[1], quantized.shape[1]):
+            dtype = output_dtype or (scales.dtype if scales.dtype.itemsize > 1 else torch.bfloat16)
+            return expanded(SCALED, quantized, scales, (quantized.shape[0], quantized.shape[1]), dtype)
         if not is_grid or is_whole or size is None:
             return super()._dequantize_one(quantized, scales, output_dtype)
         wanted = [-(-n // block) for n, block in zip(quantized.shape, size, strict=True)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import bisect
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,17 +89,17 @@ class ExpertStreamer:
         for number, entry in enumerate(entries):
             assert entry.module is not None
             layout = layouts.setdefault(entry.tensors, len(layouts))
-            file = _File(number, layout, entry, entry.record_nbytes, ReadHandle(folder / entry.file))
+            packed = {tensor.name: _Packed(tensor, entry.parts_of(tensor)) for tensor in entry.packed}
+            file = _File(number, layout, entry, entry.record_nbytes, ReadHandle(folder / entry.file), packed)
             self._files.append(file)
-            packed = {tensor.name: tensor for tensor in entry.packed}
-            parts = {name: _StackedParameter(self, file, name, packed.get(name)) for name in entry.parameters}
+            parts = {name: _StackedParameter(self, file, name) for name in entry.parameters}
             serve_experts(model, entry.module, parts, self._serve_with(file))
 
     def begin_pass(self) -> None:
         self._cache.begin_pass()
 
-    def part(self, file: _File, expert: int, name: str, packed: PackedTensor | None) -> torch.Tensor:
-        """One expert's part of a stacked parameter; waits until it is there, and expands it where it is ``packed``."""
+    def part(self, file: _File, expert: int, name: str) -> torch.Tensor:
+        """One expert's part of a stacked parameter; waits until it is there, and expands it where it is packed."""
         if self._call is None or self._call.file is not file:
             raise RuntimeError(f"{file.entry.module}.{name} was used outside its forward")
         slot = self._call.take(expert)
@@ -107,11 +107,11 @@ class ExpertStreamer:
         if (views := self._views.get(key)) is None:
             memory = self._slots.tensor(slot)
             views = self._views[key] = {t.name: tensor_view(memory, t) for t in file.entry.tensors}
-        if packed is None:
+        packed = file.packed.get(name)
+        if packed is None or self._scratch is None:
             return views[name]
-        assert self._scratch is not None
-        parts = {part: views[stored] for part, stored in file.entry.parts_of(packed).items()}
-        return self._scratch.expanded(packed, parts, (file.number, expert))
+        parts = {part: views[stored] for part, stored in packed.parts.items()}
+        return self._scratch.expanded(packed.tensor, parts, (file.number, expert))
 
     def close(self) -> None:
         """Detaches from the model, ends the readers, keeps the counts for the next run."""
@@ -148,6 +148,14 @@ class ExpertStreamer:
             call.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """A packed parameter, and its parts with their names in a record."""
+
+    tensor: PackedTensor
+    parts: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _File:
     """Files of equal ``layout`` have records of ``nbytes`` with the same tensors at the same places."""
@@ -157,19 +165,19 @@ class _File:
     entry: ExpertsEntry
     nbytes: int
     handle: ReadHandle
+    packed: Mapping[str, _Packed]
 
 
 class _StackedParameter:
     """Stands for the parameter that stacks all experts of a module; only ever indexed by one expert."""
 
-    def __init__(self, streamer: ExpertStreamer, file: _File, name: str, packed: PackedTensor | None) -> None:
+    def __init__(self, streamer: ExpertStreamer, file: _File, name: str) -> None:
         self._streamer = streamer
         self._file = file
         self._name = name
-        self._packed = packed
 
     def __getitem__(self, expert: int | torch.Tensor) -> torch.Tensor:
-        return self._streamer.part(self._file, int(expert), self._name, self._packed)
+        return self._streamer.part(self._file, int(expert), self._name)
 
 
 class _Call:

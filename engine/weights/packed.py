@@ -20,8 +20,9 @@ in the processor's cache.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 
 import torch
 
@@ -62,7 +63,8 @@ def expanded(
     if not values.is_meta:
         nbytes = max(_THREAD_BYTES, 2 * shape[1] * _BYTES_PER_NUMBER)
         job = _Job(encoding, values, scales, out)
-        job.run(job.pieces(nbytes), torch.empty(nbytes, dtype=torch.uint8, device=values.device))
+        with _alone():
+            job.run(job.pieces(nbytes), torch.empty(nbytes, dtype=torch.uint8, device=values.device))
     return out
 
 
@@ -87,17 +89,16 @@ class Expander:
         if not self._is_cpu:
             job.run(pieces, self._workspaces[0])
             return
-        threads = torch.get_num_threads()
-        count = min(threads, len(self._workspaces), len(pieces))
-        others = [
-            self._threads.submit(_run_alone, job, pieces[share::count], self._workspaces[share])
-            for share in range(1, count)
-        ]
-        try:
-            _run_alone(job, pieces[::count], self._workspaces[0])
-        finally:
-            wait(others)
-            torch.set_num_threads(threads)
+        count = min(torch.get_num_threads(), len(self._workspaces), len(pieces))
+        with _alone():
+            others = [
+                self._threads.submit(_run_alone, job, pieces[share::count], self._workspaces[share])
+                for share in range(1, count)
+            ]
+            try:
+                job.run(pieces[::count], self._workspaces[0])
+            finally:
+                wait(others)
         for other in others:
             other.result()
 
@@ -106,9 +107,19 @@ class Expander:
 
 
 def _run_alone(job: _Job, pieces: Sequence[tuple[int, int]], workspace: torch.Tensor) -> None:
-    """With one thread in each operation: torch counts them thread by thread."""
-    torch.set_num_threads(1)
+    torch.set_num_threads(1)  # this thread's own setting
     job.run(pieces, workspace)
+
+
+@contextmanager
+def _alone() -> Generator[None]:
+    """One thread in every operation of this thread, and after it as many as before, for new threads as well."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 class _Job:

@@ -19,6 +19,7 @@ from engine.probe import measure_bus_speed, measure_compute_speed
 from engine.store.manifest import read_manifest
 from engine.streaming.block_roles import block_sizes
 from engine.streaming.residency import Budgets, Role, Tier
+from engine.weights.packed import Expander, expanded
 from tests.helpers.families import load_plain
 from tests.helpers.splits import PROMPT, load, make_split, streamed_outputs
 
@@ -98,3 +99,21 @@ def test_device_memory_stays_within_three_percent_of_the_budget(tmp_path: Path, 
 def test_the_bus_and_the_device_have_measurable_speeds(backend: Backend) -> None:
     assert measure_bus_speed(backend) > 1e8
     assert measure_compute_speed(backend, torch.float32) > 1e9
+
+
+@pytest.mark.parametrize(
+    ("encoding", "values", "grid"),
+    [
+        ("scaled", torch.randint(0, 126, (256, 512)).to(torch.uint8).view(torch.float8_e4m3fn), (2, 4)),
+        ("mxfp4", torch.randint(0, 256, (256, 256)).to(torch.uint8), (256, 16)),
+        ("int", torch.randint(-(2**31), 2**31 - 1, (256, 64)).to(torch.int32), (256, 16)),
+    ],
+)
+def test_packed_matrices_are_expanded_as_on_the_processor(
+    backend: Backend, encoding: str, values: torch.Tensor, grid: tuple[int, int]
+) -> None:
+    scales = torch.randint(100, 140, grid).to(torch.uint8) if encoding == "mxfp4" else torch.rand(grid)
+    found = torch.empty(256, 512, dtype=torch.bfloat16, device=backend.device)
+    expander = Expander(torch.empty(1 << 18, dtype=torch.uint8, device=backend.device))
+    expander.expand(encoding, {"values": values.to(backend.device), "scales": scales.to(backend.device)}, found)
+    assert torch.equal(found.cpu(), expanded(encoding, values, scales, (256, 512), torch.bfloat16))

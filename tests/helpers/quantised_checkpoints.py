@@ -26,13 +26,13 @@ E2M1 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
 Pack = Callable[[str, torch.Tensor], dict[str, torch.Tensor] | None]
 """(name, weight) → the tensors that stand for it, or None where it stays as it is."""
 
-_EXPERT = re.compile(r"\.experts\.\d+\.(w[123]|\w+_proj)\.weight$")
-_LINEAR = re.compile(r"\.(self_attn|mlp|shared_experts|experts\.\d+)\.(w[123]|\w+_proj\w*)\.weight$")
+EXPERT = re.compile(r"\.experts\.\d+\.(w[123]|\w+_proj)\.weight$")
+LINEAR = re.compile(r"\.(self_attn|mlp|shared_experts|experts\.\d+)\.(w[123]|\w+_proj\w*)\.weight$")
 
 
 def pack_fp8(name: str, weight: torch.Tensor, block: int = 8) -> dict[str, torch.Tensor] | None:
     """DeepSeek-V3's way: e4m3 numbers and a float32 scale for each block. The last block may be cut off."""
-    if not _LINEAR.search(name):
+    if not LINEAR.search(name):
         return None
     rows, columns = weight.shape
     padded = torch.nn.functional.pad(weight.float(), (0, -columns % block, 0, -rows % block))
@@ -60,9 +60,9 @@ def nearest_e2m1(numbers: torch.Tensor) -> torch.Tensor:
     return (magnitude | (numbers < 0).long() << 3).to(torch.uint8)
 
 
-def pack_int4(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor] | None:
+def pack_int4(name: str, weight: torch.Tensor, which: re.Pattern[str] = EXPERT) -> dict[str, torch.Tensor] | None:
     """Kimi K2's way: experts' numbers of four bits, eight in an int32, a bfloat16 scale for every 32 of a row."""
-    if not _EXPERT.search(name):
+    if not which.search(name):
         return None
     groups = weight.float().view(weight.shape[0], -1, 32)
     scales = (groups.abs().amax(-1, keepdim=True) / 7).to(torch.bfloat16)
@@ -77,7 +77,7 @@ def pack_int4(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor] | None
 
 def pack_mxfp4_experts(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor] | None:
     """Kimi K3's way: each expert by itself, in compressed-tensors' names."""
-    if not _EXPERT.search(name):
+    if not EXPERT.search(name):
         return None
     packed = pack_mxfp4("experts.down_proj", weight.T[None])
     assert packed is not None
@@ -87,7 +87,7 @@ def pack_mxfp4_experts(name: str, weight: torch.Tensor) -> dict[str, torch.Tenso
 
 def pack_channels(name: str, weight: torch.Tensor) -> dict[str, torch.Tensor] | None:
     """compressed-tensors' "float-quantized": e4m3 numbers and a scale for each row."""
-    if not _LINEAR.search(name):
+    if not LINEAR.search(name):
         return None
     scales = (weight.float().abs().amax(1, keepdim=True) / 448).to(torch.bfloat16)
     return {name: (weight.float() / scales.float()).to(torch.float8_e4m3fn), f"{name}_scale": scales}
@@ -151,9 +151,9 @@ COMPRESSED: Mapping[str, tuple[Pack, str, dict[str, Any]]] = {
 """By a name of ours: how it is packed, compressed-tensors' format, and what its config says of the weights."""
 
 
-def make_compressed(folder: Path, kind: str, family: str = "deepseek_v3") -> Path:
+def make_compressed(folder: Path, kind: str, family: str = "deepseek_v3", *, pack: Pack | None = None) -> Path:
     """A checkpoint of ``COMPRESSED``."""
-    pack, form, weights = COMPRESSED[kind]
+    usual, form, weights = COMPRESSED[kind]
     settings = {
         "quant_method": "compressed-tensors",
         "format": form,
@@ -161,7 +161,7 @@ def make_compressed(folder: Path, kind: str, family: str = "deepseek_v3") -> Pat
         "ignore": ["lm_head"],
         "config_groups": {"group_0": {"targets": ["Linear"], "weights": {**weights, "symmetric": True}}},
     }
-    return quantise(make_checkpoint(family, folder), pack, settings)
+    return quantise(make_checkpoint(family, folder), pack or usual, settings)
 
 
 def load_expanded(checkpoint: Path) -> PreTrainedModel:

@@ -27,7 +27,7 @@ from engine.models.served_experts import _eager_forward, _sums_in_its_own_dtype
 from engine.store.manifest import FILE_ALIGNMENT, MANIFEST_NAME, ExpertsEntry, read_manifest
 from engine.store.verifier import check_sizes, verify
 from engine.streaming.block_roles import block_sizes, expert_sizes
-from engine.streaming.expert_uses import USES_NAME
+from engine.streaming.expert_uses import USES_NAME, ExpertUses
 from engine.streaming.loaded_model import LoadedModel
 from engine.streaming.residency import Budgets, Role
 from engine.weights.direct_io import ReadHandle
@@ -412,33 +412,28 @@ def test_counts_are_kept_and_wrong_ones_are_ignored(qwen: Cut, tmp_path: Path) -
     path = split / USES_NAME
     path.unlink(missing_ok=True)
     private = replace_split(qwen, split)
+    uses = ExpertUses(split, qwen.manifest.experts)
     private.load(private.sizes.floor_slots).close()
     assert not path.exists()
-
-    def uses_of_run() -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], float]]:
-        loaded = private.load(private.sizes.floor_slots)
-        experts = loaded.streamer._experts
-        assert experts is not None
-        before = experts._cache.uses()
-        private.assert_equal(loaded)
-        after = experts._cache.uses()
-        loaded.close()
-        return before, after
-
-    fresh, first = uses_of_run()
-    assert fresh == {}
-    kept, _ = uses_of_run()
-    assert kept == pytest.approx({key: value for key, value in first.items() if value >= 0.01}, abs=1e-3)
+    assert uses.read() == {}
+    loaded = private.load(private.sizes.floor_slots)
+    experts = loaded.streamer._experts
+    assert experts is not None
+    private.assert_equal(loaded)
+    counted = experts._cache.uses()
+    loaded.close()
+    assert uses.read() == pytest.approx({key: value for key, value in counted.items() if value >= 0.01}, abs=1e-3)
+    again = private.load(private.sizes.floor_slots)
+    assert again.streamer._experts is not None
+    assert again.streamer._experts._cache.uses() == pytest.approx(uses.read())
+    again.close()
     whole = json.loads(path.read_text())
-    for wrong in (
-        "{",
-        "[]",
-        json.dumps({**whole, "experts": []}),
-        json.dumps({**whole, "uses": [[[99, 1.0]], [["a"]]]}),
-    ):
+    misfits: list[dict[str, object]] = [{**whole, "experts": []}, {**whole, "uses": [[[99, 1.0]], [["a"]]]}]
+    for wrong in ("{", "[]", *map(json.dumps, misfits)):
         path.write_text(wrong)
-        assert uses_of_run()[0] == {}
+        assert uses.read() == {}
     path.unlink()
     path.mkdir()  # can be neither read nor replaced
-    assert uses_of_run()[0] == {}
+    assert uses.read() == {}
+    uses.write(counted)
     list(verify(split))

@@ -22,15 +22,17 @@ from engine.store.verifier import verify
 from engine.streaming.block_roles import WORKSPACE_BYTES, block_sizes, expert_sizes
 from engine.streaming.residency import Budgets, ExpertSizes, Role
 from engine.weights.packed import Expander, expanded
-from tests.helpers.checkpoints import files_of, stored_tensors
+from tests.helpers.checkpoints import assert_holds, files_of, stored_tensors
 from tests.helpers.families import PlainOutputs, make_checkpoint, plain_outputs
 from tests.helpers.quantised_checkpoints import (
     FP8_SETTINGS,
+    LINEAR,
     load_expanded,
     make_compressed,
     make_fp8,
     make_mxfp4,
     pack_fp8,
+    pack_int4,
     quantise,
 )
 from tests.helpers.splits import PROMPT, cut, load, streamed_outputs
@@ -123,6 +125,16 @@ def test_a_flipped_byte_is_found_and_cut_again(fp8: Cut, tmp_path: Path) -> None
         list(verify(split))
     list(verify(split, repair=True))
     assert files_of(split) == before
+
+
+@pytest.mark.parametrize("kind", ["fp8", "int4"])
+def test_a_model_without_experts_is_expanded_while_it_is_cut(kind: str, tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoint"
+    if kind == "fp8":
+        quantise(make_checkpoint("qwen3", folder), pack_fp8, FP8_SETTINGS)
+    else:
+        make_compressed(folder, kind, "qwen3", pack=partial(pack_int4, which=LINEAR))
+    assert_holds(cut(folder, tmp_path), load_expanded(folder))
 
 
 # Computing

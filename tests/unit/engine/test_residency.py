@@ -200,7 +200,8 @@ def moe_like(layers: int = 48, layer: int = 40 * 10**6) -> list[BlockSize]:
 def test_the_expert_cache_takes_what_blocks_leave_and_never_more(seed: int) -> None:
     rng = random.Random(seed)
     blocks = random_model(rng)
-    experts = ExpertSizes(rng.randrange(1, 300), rng.randrange(8, 400), 8, rng.randrange(8, 80))
+    scratch = rng.choice((0, rng.randrange(1, 2000)))
+    experts = ExpertSizes(rng.randrange(1, 300), rng.randrange(8, 400), 8, rng.randrange(8, 80), scratch)
     every = sum(block.nbytes for block in blocks) + experts.count * experts.slot_nbytes
     for is_unified in (True, False):
         budgets = Budgets(rng.randrange(1, every * 2), 0 if is_unified else rng.randrange(1, every * 2))
@@ -210,6 +211,7 @@ def test_the_expert_cache_takes_what_blocks_leave_and_never_more(seed: int) -> N
             continue
         assert plan.experts is not None
         assert 8 <= plan.experts.count <= experts.count
+        assert plan.slot_bytes >= 8 * experts.slot_nbytes + scratch
         assert plan.device_bytes + plan.slot_bytes <= budgets.device_bytes
         staging = plan.experts.staging * experts.slot_nbytes
         host_slots = sum(s.nbytes * n for s, n in zip(plan.device_slots, plan.host_slot_counts, strict=True))
