@@ -259,6 +259,7 @@ def test_a_model_accepts_images_where_its_processor_can_run(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert accepts_images({"vision_config": {}}, {file}, tmp_path) is accepts
     assert not accepts_images({"text_config": {}}, {file}, tmp_path)
+    assert not accepts_images({"vision_config": {}, "model_type": "kimi_k3"}, {file}, tmp_path)
 
 
 def test_orientation_noted_by_a_camera_is_applied() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -13,6 +14,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
+from transformers import AutoConfig, Gemma3nConfig
 
 from engine.cancel import CancelToken
 from engine.errors import DamagedFile
@@ -161,6 +163,31 @@ def test_a_damaged_table_is_found_and_mended(tmp_path: Path) -> None:
     assert caught.value.files == (entry.file,)
     list(verify(split, repair=True, store=store, cancel=CancelToken()))
     list(verify(split, repair=False, store=store, cancel=CancelToken()))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("timm") is not None, reason="its eyes can be built")
+def test_a_model_whose_eyes_cannot_be_built_here_runs_as_its_language_model(tmp_path: Path) -> None:
+    checkpoint = make_checkpoint("gemma3n_text", tmp_path / "text", max_shard_size="1GB")
+    plain = plain_outputs(checkpoint, PROMPT, NEW_TOKENS)
+    weights = load_file(checkpoint / "model.safetensors")
+    whole = tmp_path / "checkpoint"
+    text = AutoConfig.from_pretrained(checkpoint)
+    Gemma3nConfig(text_config=text, architectures=["Gemma3nForConditionalGeneration"]).save_pretrained(whole)
+    renamed = {name.replace("model.", "model.language_model.", 1): tensor for name, tensor in weights.items()}
+    eyes = {"model.vision_tower.timm_model.blocks.layers.9.weight": torch.zeros(4).bfloat16()}
+    save_file(renamed | eyes, whole / "model.safetensors", {"format": "pt"})
+    split = cut(whole, tmp_path)
+    manifest = read_manifest(split)
+    assert (manifest.architecture, manifest.drafts) == ("Gemma3nForCausalLM", ())
+    assert [entry.module for entry in manifest.tables] == TABLES["gemma3n_text"]
+    loaded = load(split, *residency(split, "one slot"))
+    try:
+        logits, tokens = streamed_outputs(loaded, PROMPT, NEW_TOKENS)
+    finally:
+        loaded.close()
+    assert torch.equal(logits, plain.logits)
+    assert tuple(tokens) == plain.token_ids
 
 
 def test_layers_that_predict_ahead_are_kept_as_they_are_and_never_opened(tmp_path: Path) -> None:
