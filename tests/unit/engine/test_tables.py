@@ -173,7 +173,7 @@ def test_a_model_whose_eyes_cannot_be_built_here_runs_as_its_language_model(tmp_
     weights = load_file(checkpoint / "model.safetensors")
     whole = tmp_path / "checkpoint"
     text = AutoConfig.from_pretrained(checkpoint)
-    Gemma3nConfig(text_config=text, architectures=["Gemma3nForConditionalGeneration"]).save_pretrained(whole)
+    Gemma3nConfig(text_config=text.to_dict(), architectures=["Gemma3nForConditionalGeneration"]).save_pretrained(whole)
     renamed = {name.replace("model.", "model.language_model.", 1): tensor for name, tensor in weights.items()}
     eyes = {"model.vision_tower.timm_model.blocks.layers.9.weight": torch.zeros(4).bfloat16()}
     save_file(renamed | eyes, whole / "model.safetensors", {"format": "pt"})
