@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import transformers
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
@@ -57,7 +58,7 @@ def find_text_class(config: PreTrainedConfig) -> type[PreTrainedModel] | None:
     no such part.
     """
     text = config.get_text_config(decoder=True)
-    return None if text is config else MODEL_FOR_CAUSAL_LM_MAPPING.get(type(text), None)
+    return None if text is config else cast(Any, MODEL_FOR_CAUSAL_LM_MAPPING).get(type(text), None)
 
 
 def config_for(model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedConfig:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import pickle
 import struct
 import zlib
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 
 from engine.cancel import CancelToken
 from engine.errors import EngineError, InvalidRequest, UnsupportedModel
-from engine.events import GenerationResult
+from engine.events import Event, GenerationResult, Outcome
 from engine.generation.chat_format import ChatFormat
 from engine.generation.image_prompt import ImageProcessor
 from engine.generation.images import MOST_PIXELS, check_images, decode_image, read_images
@@ -319,6 +320,29 @@ def test_a_bad_image_leaves_a_session_that_works(session: Session) -> None:
     with pytest.raises(EngineError):
         ask(session, question("What is it?", b"nothing"))
     assert ask(session, question("Hello")).token_ids == first.token_ids
+
+
+def test_an_answer_cancelled_while_the_model_looks_at_an_image_leaves_a_session_that_works(session: Session) -> None:
+    messages = [question("What is it?", picture())]
+    whole = ask(session, *messages)
+    fresh = open_session(session._loaded)
+    cancel = CancelToken()
+    session._loaded.streamer._last_emit = 0.0
+
+    def stop(event: Event) -> None:
+        cancel.cancel()
+
+    finished = fresh.answer(messages, GREEDY, emit=stop, cancel=cancel)
+    assert finished.outcome is Outcome.CANCELLED
+    assert isinstance(finished.result, GenerationResult)
+    assert finished.result.token_ids == ()
+    assert ask(fresh, *messages).token_ids == whole.token_ids
+
+
+def test_a_message_with_images_crosses_to_another_process() -> None:
+    message = question("What is it?", Path("photo.png"), picture())
+    assert pickle.loads(pickle.dumps(message)) == message
+    assert hash(message)
 
 
 def test_a_model_that_reads_text_only_says_so(session: Session) -> None:
