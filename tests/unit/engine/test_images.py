@@ -43,6 +43,8 @@ from tests.helpers.vision_models import (
 
 GREEDY = SamplingOptions(greedy=True, max_new_tokens=16)
 RESIDENCIES = ("all resident", "one slot", "device, one slot")
+ON_REQUEST = ("qwen2_5_vl", "qwen3_vl")
+"""Families whose vision is close to that of one that is always tried."""
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +77,10 @@ def parts(text: str, *images: bytes) -> dict[str, object]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(each, marks=[pytest.mark.family_walk] if each in ON_REQUEST else []) for each in FAMILIES],
+)
 def test_an_image_gives_the_logits_and_tokens_of_plain_transformers(family: str, tmp_path: Path) -> None:
     checkpoint = make_vision_checkpoint(family, tmp_path / "checkpoint")
     images = picture(), picture(width=16, height=24, seed=1)
