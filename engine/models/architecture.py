@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import transformers
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
@@ -50,3 +51,17 @@ def find_model_class(config: PreTrainedConfig) -> type[PreTrainedModel]:
         f"This is {kind} model of type “{config.model_type}”{named}; Strata runs decoder-only language models.",
         "Choose a chat or text-generation model.",
     )
+
+
+def find_text_class(config: PreTrainedConfig) -> type[PreTrainedModel] | None:
+    """The class of the language part alone, for a model whose other parts cannot be built here; None where there is
+    no such part.
+    """
+    text = config.get_text_config(decoder=True)
+    return None if text is config else cast(Any, MODEL_FOR_CAUSAL_LM_MAPPING).get(type(text), None)
+
+
+def config_for(model_class: type[PreTrainedModel], config: PreTrainedConfig) -> PreTrainedConfig:
+    """What a class is built from: the config of the model, or of its language part."""
+    is_whole = model_class.config_class is None or isinstance(config, model_class.config_class)
+    return config if is_whole else config.get_text_config(decoder=True)

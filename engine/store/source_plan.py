@@ -6,12 +6,13 @@ Every reason why a checkpoint cannot be run is found here, before a weight is re
 from __future__ import annotations
 
 import hashlib
+import logging
 
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from engine.errors import SourceError, UnsupportedModel
-from engine.models.architecture import find_model_class, read_model_config
+from engine.models.architecture import config_for, find_model_class, find_text_class, read_model_config
 from engine.models.quantised_loading import quantised_conversion
 from engine.models.structure import BlockKind, find_structure
 from engine.models.transformers_internals import CheckpointConversion, ConversionPlan, build_empty_model
@@ -20,6 +21,8 @@ from engine.store.quantisation import find_quantisation
 from engine.store.source import Source
 from engine.store.split_plan import SplitPlan, plan_blocks
 from engine.store.tensor_source import ShardTensors, TensorSource, bytes_of
+
+log = logging.getLogger(__name__)
 
 CONFIG_PROBLEMS = (
     ValueError, TypeError, KeyError, AttributeError, IndexError, RuntimeError, ArithmeticError, ImportError, OSError,
@@ -34,8 +37,7 @@ def plan_source(source: Source, *, untied: frozenset[str] | None = None) -> Spli
     values of their own, is not known from an earlier plan.
     """
     source, config, dtype = _read_config(source)
-    model_class = find_model_class(config)
-    model = _build_model(model_class, config, dtype)
+    model = _build_model(config, dtype)
     tensors = _open_tensors(source, model, dtype)
     conversion = _open_conversion(source, model, dtype, tensors)
     packable = {
@@ -49,7 +51,7 @@ def plan_source(source: Source, *, untied: frozenset[str] | None = None) -> Spli
         source=source,
         config=config,
         dtype=dtype,
-        architecture=model_class.__name__,
+        architecture=type(model).__name__,
         structure=structure,
         untied=untied,
         blocks=plan_blocks(source, structure, converted, tensors, config),
@@ -102,10 +104,16 @@ def _choose_dtype(source: Source, config: PreTrainedConfig) -> torch.dtype:
     return next((shape.dtype for shape in shapes.values() if shape.dtype.is_floating_point), torch.float32)
 
 
-def _build_model(model_class: type[PreTrainedModel], config: PreTrainedConfig, dtype: torch.dtype) -> PreTrainedModel:
+def _build_model(config: PreTrainedConfig, dtype: torch.dtype) -> PreTrainedModel:
+    """Empty. The language part alone where another part takes a library that is not there (gemma3n's eyes: timm)."""
+    model_class = find_model_class(config)
     try:
-        return build_empty_model(model_class, config, dtype)
+        return build_empty_model(model_class, config_for(model_class, config), dtype)
     except CONFIG_PROBLEMS as error:
+        text_class = find_text_class(config) if isinstance(error, ImportError) else None
+        if text_class is not None:
+            log.info("%s without what else there is in it: %s", text_class.__name__, first_line(error))
+            return build_empty_model(text_class, config_for(text_class, config), dtype)
         raise UnsupportedModel(
             f"{model_class.__name__} cannot be built from this config: {first_line(error)}",
             "Download config.json again, or choose another model.",

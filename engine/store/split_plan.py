@@ -47,6 +47,8 @@ _ROUTED_NAMES = (
 _ROUTED_UNKNOWN = 8
 """Experts a token is taken to use where the config does not say: only the smallest cache depends on it."""
 
+_LAYER = re.compile(r"(.*?layers\.)(\d+)\.")
+
 
 @dataclass(frozen=True, slots=True)
 class RecordPlan:
@@ -161,16 +163,26 @@ def plan_blocks(
         if names:
             groups = tuple(dict.fromkeys(group_of[name] for name in names))
             plans.append(_plan_block(spec, groups, names, converted, tensors))
-    drafts = [key for key in converted.unused if _is_for_drafts(key, config)]
+    drafts = _draft_keys(converted, structure)
     return (*plans, _plan_drafts(drafts, tensors)) if drafts else tuple(plans)
 
 
-def _is_for_drafts(key: str, config: PreTrainedConfig) -> bool:
-    """Layers that predict several tokens ahead: ``mtp.…``, or decoder layers beyond the model's last."""
-    layers = getattr(config.get_text_config(decoder=True), "num_hidden_layers", None)
-    beyond = re.search(r"(?:^|\.)layers\.(\d+)\.", key)
-    is_beyond = isinstance(layers, int) and beyond is not None and int(beyond[1]) >= layers
-    return "mtp" in key.split(".") or is_beyond
+def _draft_keys(converted: ConversionPlan, structure: ModelStructure) -> list[str]:
+    """Of layers that predict several tokens ahead: ``mtp.…``, or decoder layers beyond the model's last."""
+    sources = [
+        key
+        for group in converted.groups
+        if any(target.startswith(f"{structure.layers_path}.") for target in group.targets)
+        for key in group.sources
+    ]
+    own = [match for key in sources if (match := _LAYER.match(key))]
+    ways, count = {match[1] for match in own}, max((int(match[2]) + 1 for match in own), default=0)
+
+    def is_beyond(key: str) -> bool:
+        match = _LAYER.match(key)
+        return match is not None and match[1] in ways and int(match[2]) >= count
+
+    return [key for key in converted.unused if "mtp" in key.split(".") or is_beyond(key)]
 
 
 def _plan_drafts(keys: Sequence[str], tensors: TensorSource) -> BlockPlan:

@@ -17,7 +17,7 @@ from engine.backends.base import Backend
 from engine.cancel import CancelToken
 from engine.errors import UnsupportedModel
 from engine.events import LoadProgress
-from engine.models.architecture import find_model_class, read_model_config
+from engine.models.architecture import config_for, find_model_class, read_model_config
 from engine.models.transformers_internals import build_empty_model
 from engine.store.manifest import Manifest, read_manifest
 from engine.streaming.bindings import place_of
@@ -87,7 +87,7 @@ def open_model(
 
 def _empty_model(manifest: Manifest, config: PreTrainedConfig) -> PreTrainedModel:
     model_class = getattr(transformers, manifest.architecture, None) or find_model_class(config)
-    model = build_empty_model(model_class, config, getattr(torch, manifest.dtype))
+    model = build_empty_model(model_class, config_for(model_class, config), getattr(torch, manifest.dtype))
     for name in manifest.untied:
         place = place_of(model, name)
         place.registry[place.key] = nn.Parameter(place.empty.clone(), requires_grad=False)

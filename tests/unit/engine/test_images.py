@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import pickle
 import struct
 import zlib
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_
 
 from engine.cancel import CancelToken
 from engine.errors import EngineError, InvalidRequest, UnsupportedModel
-from engine.events import GenerationResult
+from engine.events import Event, GenerationResult, Outcome
 from engine.generation.chat_format import ChatFormat
 from engine.generation.image_prompt import ImageProcessor
 from engine.generation.images import MOST_PIXELS, check_images, decode_image, read_images
@@ -42,6 +43,8 @@ from tests.helpers.vision_models import (
 
 GREEDY = SamplingOptions(greedy=True, max_new_tokens=16)
 RESIDENCIES = ("all resident", "one slot", "device, one slot")
+ON_REQUEST = ("qwen2_5_vl", "qwen3_vl")
+"""Families whose vision is close to that of one that is always tried."""
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +77,10 @@ def parts(text: str, *images: bytes) -> dict[str, object]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    [pytest.param(each, marks=[pytest.mark.family_walk] if each in ON_REQUEST else []) for each in FAMILIES],
+)
 def test_an_image_gives_the_logits_and_tokens_of_plain_transformers(family: str, tmp_path: Path) -> None:
     checkpoint = make_vision_checkpoint(family, tmp_path / "checkpoint")
     images = picture(), picture(width=16, height=24, seed=1)
@@ -259,6 +265,7 @@ def test_a_model_accepts_images_where_its_processor_can_run(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert accepts_images({"vision_config": {}}, {file}, tmp_path) is accepts
     assert not accepts_images({"text_config": {}}, {file}, tmp_path)
+    assert not accepts_images({"vision_config": {}, "model_type": "kimi_k3"}, {file}, tmp_path)
 
 
 def test_orientation_noted_by_a_camera_is_applied() -> None:
@@ -318,6 +325,29 @@ def test_a_bad_image_leaves_a_session_that_works(session: Session) -> None:
     with pytest.raises(EngineError):
         ask(session, question("What is it?", b"nothing"))
     assert ask(session, question("Hello")).token_ids == first.token_ids
+
+
+def test_an_answer_cancelled_while_the_model_looks_at_an_image_leaves_a_session_that_works(session: Session) -> None:
+    messages = [question("What is it?", picture())]
+    whole = ask(session, *messages)
+    fresh = open_session(session._loaded)
+    cancel = CancelToken()
+    session._loaded.streamer._last_emit = 0.0
+
+    def stop(event: Event) -> None:
+        cancel.cancel()
+
+    finished = fresh.answer(messages, GREEDY, emit=stop, cancel=cancel)
+    assert finished.outcome is Outcome.CANCELLED
+    assert isinstance(finished.result, GenerationResult)
+    assert finished.result.token_ids == ()
+    assert ask(fresh, *messages).token_ids == whole.token_ids
+
+
+def test_a_message_with_images_crosses_to_another_process() -> None:
+    message = question("What is it?", Path("photo.png"), picture())
+    assert pickle.loads(pickle.dumps(message)) == message
+    assert hash(message)
 
 
 def test_a_model_that_reads_text_only_says_so(session: Session) -> None:

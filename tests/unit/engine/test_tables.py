@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -13,6 +14,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
+from transformers import AutoConfig, Gemma3nConfig
 
 from engine.cancel import CancelToken
 from engine.errors import DamagedFile
@@ -42,25 +44,27 @@ def small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(structure, "TABLE_BYTES", 4096)
 
 
-def rows_named(folder: Path, module: str, passes: int) -> int:
-    """Different rows of an embedding that each of the first passes of plain transformers asks for, added up."""
+def rows_named(folder: Path, module: str) -> list[int]:
+    """How many different rows of an embedding each pass of plain transformers asks for."""
     model: Any = load_plain(folder)
     seen: list[int] = []
-    embedding = model.get_submodule(module)
-    embedding.register_forward_pre_hook(lambda _, args: seen.append(len(torch.unique(args[0]))))
+    model.get_submodule(module).register_forward_pre_hook(lambda _, args: seen.append(len(torch.unique(args[0]))))
     ids = torch.tensor([PROMPT])
-    model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=passes)
-    return sum(seen[:passes])
+    model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=NEW_TOKENS)
+    return seen
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", TABLES)
+@pytest.mark.parametrize(
+    "family", [pytest.param(each, marks=[pytest.mark.family_walk] if each == "gemma4_text" else []) for each in TABLES]
+)
 def test_a_model_with_tables_streams_bit_for_bit_and_reads_only_the_rows_it_names(family: str, tmp_path: Path) -> None:
     checkpoint = make_checkpoint(family, tmp_path / "checkpoint")
     plain = plain_outputs(checkpoint, PROMPT, NEW_TOKENS)
     split = cut(checkpoint, tmp_path)
     manifest = read_manifest(split)
     assert [entry.module for entry in manifest.tables] == TABLES[family]
+    named = rows_named(checkpoint, *TABLES[family])
     for name in RESIDENCIES:
         loaded = load(split, *residency(split, name))
         try:
@@ -74,10 +78,8 @@ def test_a_model_with_tables_streams_bit_for_bit_and_reads_only_the_rows_it_name
         for entry in manifest.tables:
             (tensor,) = entry.tensors
             # Once for the logits of the prompt, then for the answer.
-            expected = rows_named(checkpoint, entry.module or "", 1) + rows_named(
-                checkpoint, entry.module or "", NEW_TOKENS
-            )
-            assert rows[tensor.name] == expected
+            assert len(named) == NEW_TOKENS
+            assert rows[tensor.name] == named[0] + sum(named)
             assert bytes_of_rows >= rows[tensor.name] * tensor.nbytes // tensor.shape[0]
 
 
@@ -161,6 +163,31 @@ def test_a_damaged_table_is_found_and_mended(tmp_path: Path) -> None:
     assert caught.value.files == (entry.file,)
     list(verify(split, repair=True, store=store, cancel=CancelToken()))
     list(verify(split, repair=False, store=store, cancel=CancelToken()))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("timm") is not None, reason="its eyes can be built")
+def test_a_model_whose_eyes_cannot_be_built_here_runs_as_its_language_model(tmp_path: Path) -> None:
+    checkpoint = make_checkpoint("gemma3n_text", tmp_path / "text", max_shard_size="1GB")
+    plain = plain_outputs(checkpoint, PROMPT, NEW_TOKENS)
+    weights = load_file(checkpoint / "model.safetensors")
+    whole = tmp_path / "checkpoint"
+    text = AutoConfig.from_pretrained(checkpoint)
+    Gemma3nConfig(text_config=text.to_dict(), architectures=["Gemma3nForConditionalGeneration"]).save_pretrained(whole)
+    renamed = {name.replace("model.", "model.language_model.", 1): tensor for name, tensor in weights.items()}
+    eyes = {"model.vision_tower.timm_model.blocks.layers.9.weight": torch.zeros(4).bfloat16()}
+    save_file(renamed | eyes, whole / "model.safetensors", {"format": "pt"})
+    split = cut(whole, tmp_path)
+    manifest = read_manifest(split)
+    assert (manifest.architecture, manifest.drafts) == ("Gemma3nForCausalLM", ())
+    assert [entry.module for entry in manifest.tables] == TABLES["gemma3n_text"]
+    loaded = load(split, *residency(split, "one slot"))
+    try:
+        logits, tokens = streamed_outputs(loaded, PROMPT, NEW_TOKENS)
+    finally:
+        loaded.close()
+    assert torch.equal(logits, plain.logits)
+    assert tuple(tokens) == plain.token_ids
 
 
 def test_layers_that_predict_ahead_are_kept_as_they_are_and_never_opened(tmp_path: Path) -> None:
