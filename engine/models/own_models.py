@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -43,6 +43,17 @@ def read_own_tokenizer(folder: Path) -> PreTrainedTokenizerBase | None:
     from engine.models.kimi_k3.tokenizer import read_tokenizer
 
     return read_tokenizer(folder)
+
+
+def read_own_processor(folder: Path, tokenizer: PreTrainedTokenizerBase) -> Any | None:
+    """What turns images into a prompt's tokens and tensors, called as transformers' processors are; None for models
+    that are not ours. Raises as ``read_own_tokenizer`` does.
+    """
+    if not _has_own_tokenizer(folder):
+        return None
+    from engine.models.kimi_k3.image_processor import read_processor
+
+    return read_processor(folder, tokenizer)
 
 
 def own_chat_template(folder: Path) -> str:

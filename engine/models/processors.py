@@ -14,6 +14,7 @@ from transformers.models.auto.processing_auto import PROCESSOR_MAPPING, processo
 from transformers.utils.import_utils import is_torchvision_available
 
 from engine.errors import UnsupportedModel
+from engine.models.own_models import read_own_processor
 
 _CLASS_FILES = ("processor_config.json", "preprocessor_config.json", "tokenizer_config.json")
 _PROBLEMS = (ValueError, OSError, ImportError, KeyError, AttributeError, TypeError, RuntimeError)
@@ -27,6 +28,9 @@ def load_processor(folder: Path, tokenizer: PreTrainedTokenizerBase) -> Processo
     processor, which does. Without torchvision such a processor goes without.
     """
     try:
+        own = read_own_processor(folder, tokenizer)
+        if own is not None:
+            return own
         kind = _processor_class(folder)
         parts = {"given_tokenizer": tokenizer, "left_out": () if is_torchvision_available() else ("video_processor",)}
         laid_over: Any = type(kind.__name__, (_GivenParts, kind), parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -71,6 +72,35 @@ def _write(folder: Path, config: Mapping[str, Any], tensors: dict[str, torch.Ten
     (folder / "config.json").write_text(json.dumps(config))
     save_torch_state_dict(tensors, folder, max_shard_size="100KB")
     return folder
+
+
+CONTROL_TOKENS = {
+    0: "[BOS]", 1: "[EOS]", 2: "<|end_of_msg|>", 3: "<|open|>", 4: "<|close|>", 5: "<|sep|>", 18: "<|media_begin|>",
+    19: "<|media_content|>", 20: "<|media_end|>", 21: "<|media_pad|>", 255: "[PAD]",
+}  # fmt: skip
+"""Places behind the vocabulary's words, as published."""
+_WORDS = [*(bytes([byte]) for byte in range(256)), b"th", b"in", b"ink", b"think", b"me", b" me"]
+VOCABULARY = len(_WORDS) + 256
+
+
+def write_tokenizer(folder: Path) -> None:
+    """The published files of a tokenizer and an image processor, for ``VOCABULARY`` ids; small images only."""
+    lines = [base64.b64encode(word) + b" %d\n" % rank for rank, word in enumerate(_WORDS)]
+    (folder / "tiktoken.model").write_bytes(b"".join(lines))
+    added = {str(len(_WORDS) + place): {"content": name} for place, name in CONTROL_TOKENS.items()}
+    settings: dict[str, Any] = {
+        "added_tokens_decoder": added,
+        "auto_map": {"AutoTokenizer": ["tokenization_kimi.TikTokenTokenizer", None]},
+        "tokenizer_class": "TikTokenTokenizer",
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    images: dict[str, Any] = {
+        "patch_size": 14, "merge_kernel_size": 2, "in_patch_limit": 48, "patch_limit_on_one_side": 8,
+        "fixed_output_tokens": None, "image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5],
+    }  # fmt: skip
+    (folder / "preprocessor_config.json").write_text(
+        json.dumps({"auto_map": {"AutoProcessor": "kimi_k3_processor.KimiK3Processor"}, "media_proc_cfg": images})
+    )
 
 
 def load_plain(folder: Path) -> PreTrainedModel:

@@ -9,6 +9,12 @@ CHAT_TEMPLATE = """\
 {%- if thinking_effort is not defined %}{% set thinking_effort = "max" %}{% endif -%}
 {%- macro open(tag) -%}<|open|>{{ tag }}<|sep|>{%- endmacro -%}
 {%- macro close(tag) -%}<|close|>{{ tag }}<|sep|>{%- endmacro -%}
+{%- macro say(content) -%}
+{%- if content is string -%}{{ content }}
+{%- else -%}
+{%- for part in content -%}{{ part.text if part.type == "text" else "<|media_pad|>" }}{%- endfor -%}
+{%- endif -%}
+{%- endmacro -%}
 {%- macro end() -%}{{ close("message") }}<|end_of_msg|>{%- endmacro -%}
 {%- if thinks and thinking_effort -%}
 {{ open('message role="system" type="thinking-effort"') -}}
@@ -20,9 +26,9 @@ Now the system is invoked with `thinking_effort={{ thinking_effort }}`.{{ end() 
 {{ open('message role="' ~ message.role ~ '"') }}
 {%- if message.role == "assistant" -%}
 {%- if thinks -%}{{ open("think") }}{{ message.reasoning_content or "" }}{{ close("think") }}{%- endif -%}
-{{ open("response") }}{{ message.content }}{{ close("response") }}
+{{ open("response") }}{{ say(message.content) }}{{ close("response") }}
 {%- else -%}
-{{ message.content }}
+{{ say(message.content) }}
 {%- endif -%}
 {{ end() }}
 {%- endfor -%}

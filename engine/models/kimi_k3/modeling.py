@@ -339,6 +339,14 @@ class KimiK3ForConditionalGeneration(KimiK3PreTrainedModel, GenerationMixin):
         self.lm_head = nn.Linear(text.hidden_size, text.vocab_size, bias=False)
         self.post_init()
 
+    def prepare_inputs_for_generation(self, *args: Any, is_first_iteration: bool = False, **kwargs: Any) -> Any:
+        usual: Any = super()
+        inputs = usual.prepare_inputs_for_generation(*args, is_first_iteration=is_first_iteration, **kwargs)
+        if not is_first_iteration:  # the images are in the cache
+            inputs.pop("pixel_values", None)
+            inputs.pop("grid_thws", None)
+        return inputs
+
     def forward(
         self,
         input_ids: torch.Tensor,

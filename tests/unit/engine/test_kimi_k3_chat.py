@@ -6,7 +6,6 @@ The words a text is cut into and the texts of conversations are what Moonshot's 
 
 from __future__ import annotations
 
-import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -18,28 +17,19 @@ from engine.generation.chat_format import ChatFormat, Message
 from engine.generation.text_stream import TextStream
 from engine.models.own_models import read_own_tokenizer
 from engine.request_checks import read_chat_template
+from tests.helpers.kimi_k3_checkpoint import CONTROL_TOKENS, write_tokenizer
 
 EFFORT = (
     '<|open|>message role="system" type="thinking-effort"<|sep|>`thinking_effort` guides on how much to think in your '
     "thinking channel (not including the response channel), supported values include `low`, `medium`, `high`, and "
     "`max`.\nNow the system is invoked with `thinking_effort=max`.<|close|>message<|sep|><|end_of_msg|>"
 )
-CONTROL = {0: "[BOS]", 1: "[EOS]", 2: "<|end_of_msg|>", 3: "<|open|>", 4: "<|close|>", 5: "<|sep|>", 255: "[PAD]"}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """What of a checkpoint the tokenizer is read from, with a vocabulary of bytes and a few words."""
-    words = [bytes([byte]) for byte in range(256)] + [b"th", b"in", b"ink", b"think", b"me", b" me"]
-    lines = [base64.b64encode(word) + b" %d\n" % rank for rank, word in enumerate(words)]
-    (tmp_path / "tiktoken.model").write_bytes(b"".join(lines))
-    added = {str(len(words) + place): {"content": name} for place, name in CONTROL.items()}
-    settings: dict[str, Any] = {
-        "added_tokens_decoder": added,
-        "auto_map": {"AutoTokenizer": ["tokenization_kimi.TikTokenTokenizer", None]},
-        "tokenizer_class": "TikTokenTokenizer",
-    }
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    write_tokenizer(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "kimi_k3"}))
     return tmp_path
 
@@ -77,7 +67,7 @@ def test_any_text_survives(tokenizer: PreTrainedTokenizerFast) -> None:
 
 def test_control_tokens_are_behind_the_words(tokenizer: PreTrainedTokenizerFast) -> None:
     first = len(tokenizer) - 256
-    assert tokenizer.convert_tokens_to_ids(list(CONTROL.values())) == [first + place for place in CONTROL]
+    assert tokenizer.convert_tokens_to_ids(list(CONTROL_TOKENS.values())) == [first + place for place in CONTROL_TOKENS]
     assert tokenizer.convert_ids_to_tokens(first + 7) == f"<|reserved_token_{first + 7}|>"
     assert tokenizer.eos_token_id == first + 2
 
