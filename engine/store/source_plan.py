@@ -34,7 +34,7 @@ def plan_source(source: Source, *, untied: frozenset[str] | None = None) -> Spli
     values of their own, is not known from an earlier plan.
     """
     source, config, dtype = _read_config(source)
-    model_class = find_model_class(config)
+    model_class = find_model_class(config, code=source.root if source.code else None)
     model = _build_model(model_class, config, dtype)
     tensors = _open_tensors(source, model, dtype)
     conversion = _open_conversion(source, model, dtype, tensors)
@@ -75,7 +75,7 @@ def _read_config(source: Source) -> tuple[Source, PreTrainedConfig, torch.dtype]
 
         source = with_pickle_table(source)
     try:
-        config = read_model_config(source.root)
+        config = read_model_config(source.root, runs_code=bool(source.code))
     except CONFIG_PROBLEMS as error:
         raise _contradiction(source, error) from error
     return source, config, _choose_dtype(source, config)
