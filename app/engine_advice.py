@@ -55,6 +55,10 @@ ENGINE_ADVICE: tuple[tuple[str, str], ...] = (
         QT_TRANSLATE_NOOP("Engine", "Choose a folder as a hub ships it, or a .gguf file."),
     ),
     (
+        "Choose a model that transformers supports by itself; or, if you trust this code, add --allow-remote-code.",
+        QT_TRANSLATE_NOOP("Engine", "Choose a model that transformers supports by itself."),
+    ),
+    (
         "Download it first with: download {place}",
         QT_TRANSLATE_NOOP("Engine", "Search for it on the hub and download it first."),
     ),

@@ -132,6 +132,13 @@ class Engine(Protocol):
 
     def remove(self, model: str) -> str: ...
 
+    def allow_code(self, source: str) -> None:
+        """The user's yes after ``CodeNotAllowed``: the Python code of this model, as it is now, may run from here on.
+
+        ``source`` as for ``plan``, or a ``ModelInfo.path``. Code that changes later is asked about again.
+        """
+        ...
+
     def load(self, folder: Path, options: LoadOptions, cancel: CancelToken) -> Iterator[Event]:
         """``LoadProgress``, ``Loaded``, ``Finished``. ``folder`` is a ``ModelInfo.path``."""
         ...

@@ -54,6 +54,21 @@ class UnsupportedModel(EngineError):
     """The checkpoint is sound, but this engine or this machine cannot run it."""
 
 
+class CodeNotAllowed(UnsupportedModel):
+    """The model runs only with Python code of its own, and the user did not allow it: for this ``model``
+    ("owner/name") in this ``revision``, ``files`` of this ``digest``.
+    """
+
+    def __init__(
+        self, message: str, next_step: str = "", *, model: str, revision: str, files: tuple[str, ...], digest: str
+    ) -> None:
+        super().__init__(message, next_step)
+        self.model = model
+        self.revision = revision
+        self.files = files
+        self.digest = digest
+
+
 class DamagedFile(EngineError):
     """Files that do not match their recorded size or digest. ``files`` are paths relative to the split."""
 

@@ -10,6 +10,7 @@ class LoadOptions:
     """``vram`` and ``ram`` are bytes, None for what is free; ``context`` tokens, None for a default share.
 
     ``nothing_resident`` streams every block that can stream, as on a computer far smaller than the model.
+    ``runs_code``: Python code that comes with the model runs; only ``engine.store.remote_code`` sets it.
     """
 
     device: str = "auto"
@@ -17,3 +18,4 @@ class LoadOptions:
     ram: int | None = None
     context: int | None = None
     nothing_resident: bool = False
+    runs_code: bool = False

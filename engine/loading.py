@@ -38,7 +38,7 @@ def load_model(folder: Path, options: LoadOptions, emit: Callable[[Event], None]
     experts = expert_sizes(manifest.experts)
     budgets = choose_budgets(block_sizes(manifest), dtype, read_config(folder), backend, options, experts)
     with _explained(manifest):
-        loaded = open_model(folder, backend, budgets, cancel=cancel, on_progress=emit)
+        loaded = open_model(folder, backend, budgets, cancel=cancel, on_progress=emit, runs_code=options.runs_code)
     plan = loaded.plan
     emit(
         Loaded(

@@ -27,11 +27,12 @@ from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.find_split import find_split
 from engine.store.head_cache import HeadCache
 from engine.store.image_support import accepts_images
-from engine.store.manifest import read_manifest
+from engine.store.manifest import MANIFEST_NAME, read_manifest
 from engine.store.model_config import read_config
 from engine.store.model_store import ModelState, ModelStore, StoredModel
 from engine.store.mover import discard_move, move_model
 from engine.store.open_source import open_source
+from engine.store.remote_code import allow_code, read_code, with_allowed_code
 from engine.store.verifier import verify
 from engine.streaming.block_roles import weight_shape
 from engine.streaming.budgets import FreeMemory
@@ -170,6 +171,17 @@ class LocalEngine:
     def remove(self, model: str) -> str:
         """Deletes a model's blocks, never its original; returns its name."""
         return self.store.remove(model).name
+
+    def allow_code(self, source: str) -> None:
+        """The user's yes to the Python code that this model brings, as it is now: it may run from here on.
+
+        Nothing to do for a model that needs none. Raises ``EngineError`` for what is no model.
+        """
+        path = Path(source).expanduser()
+        if path.is_dir() and not (path / MANIFEST_NAME).is_file():
+            open_source(source, self.store, allows_code=True)
+        elif (folder := find_split(source, self.store)) is not None and (manifest := read_manifest(folder)).code:
+            allow_code(manifest.source, read_code(folder), self.store)
 
     @property
     def loaded(self) -> LoadedModel | None:
@@ -350,6 +362,7 @@ class LocalEngine:
         self.unload()
         self._loading = folder = self._place_of(folder)
         try:
+            options = with_allowed_code(folder, read_manifest(folder), options, self.store)
             self._loaded = load_model(folder, options, emit, cancel)
         except Cancelled:
             return Finished(Outcome.CANCELLED)

@@ -88,6 +88,7 @@ METHODS: Mapping[str, _Method] = {
     "list_drives": _Method("drives"),
     "measure_drive": _Method("drives"),
     "remove": _Method("quick"),
+    "allow_code": _Method("quick"),
 }
 
 

@@ -45,8 +45,10 @@ from engine.request_checks import (
     outline_source,
     outline_split,
 )
+from engine.store.manifest import read_manifest
 from engine.store.model_store import ModelState, ModelStore
 from engine.store.open_source import open_source
+from engine.store.remote_code import with_allowed_code
 
 EXIT_DONE, EXIT_FAILED, EXIT_CANCELLED = 0, 1, 130
 
@@ -86,6 +88,7 @@ def _probe(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) 
 
 def _plan(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
     with LocalEngine(store) as engine:
+        _allow_code(engine, options.source, options)
         plan = engine.plan(options.source, _load_options(options), delete_original=options.delete_original)
     if options.json:
         _print_json({"event": "ModelPlan", **dataclasses.asdict(plan)})
@@ -156,6 +159,7 @@ def _hub_access(endpoint: str | None, proxy: str | None = None) -> HubAccess:
 
 def _split(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
     with LocalEngine(store) as engine:
+        _allow_code(engine, options.source, options)
         events = engine.split(options.source, delete_original=options.delete_original, cancel=cancel, target=options.to)
         finished = _follow(events, options)
     return _report_split(finished, options)
@@ -262,12 +266,14 @@ def _chat(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -
 def _bench(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
     load_options = _load_options(options, nothing_resident=options.cold)
     with LocalEngine(store) as engine:
+        _allow_code(engine, options.model, options)
         _check_model(engine, options, load_options)
         folder = _prepare(engine, options, cancel)
         if folder is None:
             return _end_cancelled(options)
         from engine.benchmark import measure_model
 
+        load_options = with_allowed_code(folder, read_manifest(folder), load_options, store)
         report = measure_model(folder, load_options, passes=options.passes, cancel=cancel)
     if options.json:
         _print_json({"event": "BenchReport", **dataclasses.asdict(report)})
@@ -286,11 +292,17 @@ def _bench(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) 
 def _load(engine: LocalEngine, options: argparse.Namespace, cancel: CancelToken) -> Finished:
     """Refuses what can be refused, cuts the model if need be, and loads."""
     load_options = _load_options(options)
+    _allow_code(engine, options.model, options)
     _check_model(engine, options, load_options)
     folder = _prepare(engine, options, cancel)
     if folder is None:
         return Finished(Outcome.CANCELLED)
     return _follow(engine.load(folder, load_options, cancel), options, is_last=False)
+
+
+def _allow_code(engine: LocalEngine, model: str, options: argparse.Namespace) -> None:
+    if options.allow_remote_code:
+        engine.allow_code(model)
 
 
 def _check_model(engine: LocalEngine, options: argparse.Namespace, load_options: LoadOptions) -> None:

@@ -34,17 +34,9 @@ def build_parser() -> argparse.ArgumentParser:
     _add_source(plan)
     _add_bits(plan)
     _add_memory(plan)
+    _add_code(plan)
     plan.add_argument("--delete-original", action="store_true", help="plan for removing shards as they are cut")
-    download = add("download", "Fetch a model from the hub and cut it while it arrives.")
-    download.add_argument("repo", metavar="REPO[@REV]", help="owner/name on the hub, with a branch, tag or commit")
-    endpoint = os.environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT
-    download.add_argument("--endpoint", metavar="URL", default=endpoint, help="the hub, or a mirror (HF_ENDPOINT)")
-    download.add_argument("--proxy", metavar="URL", help="a proxy (the system's own)")
-    download.add_argument("--to", type=Path, metavar="DIR", help="the folder of models to cut into")
-    download.add_argument("--keep-download", action="store_true", help="keep the hub's own files beside the cut model")
-    download.add_argument(
-        "--floor", type=_size, metavar="BYTES", default=DEFAULT_FLOOR_BYTES, help="free space that is left alone (2GB)"
-    )
+    _add_download(add("download", "Fetch a model from the hub and cut it while it arrives."))
     split = add("split", "Cut a model into blocks on the disk.")
     _add_source(split)
     _add_bits(split)
@@ -53,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="delete each original weight file once its blocks are verified",
     )
+    _add_code(split)
     split.add_argument("--to", type=Path, metavar="DIR", help="the folder of models to cut into")
     add("list", "List the models that are here.")
     verify = add("verify", "Check every file of a model against its digest.")
@@ -72,12 +65,26 @@ def build_parser() -> argparse.ArgumentParser:
     chat.add_argument("--system", metavar="TEXT", help="the system prompt")
     _add_sampling(chat)
     _add_memory(chat)
+    _add_code(chat)
     bench = add("bench", "Measure seconds and bytes per token, and the share of the disk's limit.")
     bench.add_argument("model", metavar="MODEL")
     bench.add_argument("--passes", type=_count, default=5, metavar="N", help="decoding passes (5)")
     bench.add_argument("--cold", action="store_true", help="keep nothing resident: read every block, every pass")
     _add_memory(bench)
+    _add_code(bench)
     return parser
+
+
+def _add_download(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("repo", metavar="REPO[@REV]", help="owner/name on the hub, with a branch, tag or commit")
+    endpoint = os.environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT
+    parser.add_argument("--endpoint", metavar="URL", default=endpoint, help="the hub, or a mirror (HF_ENDPOINT)")
+    parser.add_argument("--proxy", metavar="URL", help="a proxy (the system's own)")
+    parser.add_argument("--to", type=Path, metavar="DIR", help="the folder of models to cut into")
+    parser.add_argument("--keep-download", action="store_true", help="keep the hub's own files beside the cut model")
+    parser.add_argument(
+        "--floor", type=_size, metavar="BYTES", default=DEFAULT_FLOOR_BYTES, help="free space that is left alone (2GB)"
+    )
 
 
 def _add_generate(parser: argparse.ArgumentParser) -> None:
@@ -99,6 +106,7 @@ def _add_generate(parser: argparse.ArgumentParser) -> None:
     )
     _add_sampling(parser)
     _add_memory(parser)
+    _add_code(parser)
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
@@ -106,6 +114,14 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         "source",
         metavar="SOURCE",
         help="a hub repo id, a folder as a hub ships it, a hub cache folder, a .gguf file, or starter",
+    )
+
+
+def _add_code(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow-remote-code",
+        action="store_true",
+        help="run the Python code that comes with this model, from now on and as it is now",
     )
 
 

@@ -15,24 +15,30 @@ from transformers.models.auto.modeling_auto import (
 from engine.errors import UnsupportedModel
 from engine.models.known_classes import require_known_architecture
 from engine.models.own_models import register_own_models
+from engine.models.remote_code import find_code_class, read_code_config
 
 
-def read_model_config(folder: Path) -> PreTrainedConfig:
-    """config.json of a checkpoint or a split, by transformers or by a model of our own; never by code in the folder.
+def read_model_config(folder: Path, *, runs_code: bool = False) -> PreTrainedConfig:
+    """config.json of a checkpoint or a split, by transformers or by a model of our own.
 
-    Raises what transformers raises for a config that contradicts itself.
+    ``runs_code``: by the Python code in the folder, which the user has to have allowed. Raises what transformers, or
+    that code, raises for a config that contradicts itself.
     """
+    if runs_code:
+        return read_code_config(folder)
     register_own_models()
     return AutoConfig.from_pretrained(folder, trust_remote_code=False)
 
 
-def find_model_class(config: PreTrainedConfig) -> type[PreTrainedModel]:
-    """The class that generates text from this config.
+def find_model_class(config: PreTrainedConfig, *, code: Path | None = None) -> type[PreTrainedModel]:
+    """The class that generates text from this config. ``code`` is the folder whose Python code has it.
 
     The architecture the config names comes first; then the Auto mappings, image-text classes ahead for
     ``…ForConditionalGeneration``. Raises ``UnsupportedModel`` where no class can generate, and for a name that is
     none of transformers': weights of one class run as another give nonsense.
     """
+    if code is not None:
+        return find_code_class(config, code)
     names = list(config.architectures or [])
     require_known_architecture(names, config.model_type)
     candidates = [getattr(transformers, name, None) for name in names]

@@ -35,10 +35,20 @@ def read_config(root: Path) -> tuple[dict[str, Any], bytes]:
     return config, text
 
 
-def require_supported(config: Mapping[str, Any], root: Path) -> None:
-    """Raises ``SourceError`` or ``UnsupportedModel`` for a config this engine cannot run, whatever its weights."""
+def runs_with_code(config: Mapping[str, Any]) -> bool:
+    """Whether nothing but Python code in the model's own folder knows this model."""
     model_type = config.get("model_type")
-    if not isinstance(model_type, str) or not is_known_type(model_type):
+    return "auto_map" in config and isinstance(model_type, str) and not is_known_type(model_type)
+
+
+def require_supported(config: Mapping[str, Any], root: Path, *, allows_code: bool = False) -> None:
+    """Raises ``SourceError`` or ``UnsupportedModel`` for a config this engine cannot run, whatever its weights.
+
+    With ``allows_code``, what only the model's own code can tell is left to it.
+    """
+    model_type = config.get("model_type")
+    is_own = allows_code and runs_with_code(config)
+    if not isinstance(model_type, str) or not (is_own or is_known_type(model_type)):
         raise _unknown_type(config, model_type)
     if not _architectures(config):
         raise SourceError(
@@ -48,7 +58,8 @@ def require_supported(config: Mapping[str, Any], root: Path) -> None:
     # transformers takes half a second to import.
     from engine.models.known_classes import require_known_architecture
 
-    require_known_architecture(_architectures(config), model_type)
+    if not is_own:
+        require_known_architecture(_architectures(config), model_type)
     if config.get("is_encoder_decoder") is True:
         raise UnsupportedModel(
             f"This is an encoder-decoder model of type “{model_type}”; Strata runs decoder-only language models.",

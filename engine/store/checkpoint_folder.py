@@ -6,11 +6,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from engine.errors import SourceError
-from engine.store.checkpoint_config import read_config, require_supported
+from engine.store.checkpoint_config import read_config, require_supported, runs_with_code
 from engine.store.download_folder import read_download_mark
 from engine.store.hub_cache import snapshot_of
 from engine.store.manifest import MANIFEST_NAME, SourceRecord
+from engine.store.model_store import ModelStore
 from engine.store.quantisation import find_quantisation
+from engine.store.remote_code import allow_code, find_code, require_code_allowed
 from engine.store.source import LOCAL_OWNER, Source, digest_revision
 from engine.store.weight_files import find_weights, require_unpacked
 
@@ -25,14 +27,19 @@ _NEVER_SIDE_FILES = (
 _EXTRA_TEMPLATES = "additional_chat_templates"
 
 
-def open_folder(folder: Path) -> Source:
-    """Raises ``SourceError`` or ``UnsupportedModel``; reads the config and the tables of the weight files only."""
+def open_folder(folder: Path, store: ModelStore | None = None, *, allows_code: bool = False) -> Source:
+    """Raises ``SourceError`` or ``UnsupportedModel``; reads the config and the tables of the weight files only.
+
+    Where the model needs Python code of its own: ``CodeNotAllowed``, unless the user has allowed it in ``store``.
+    ``allows_code`` is the user's yes, which is remembered there.
+    """
     if not any(folder.iterdir()):
         raise SourceError(f"{folder} is empty.", "Give the folder that holds config.json and the weight files.")
     if (folder / MANIFEST_NAME).is_file():
         raise SourceError(f"{folder} is a model that Strata has already cut.", "Use it as it is.")
     config, config_bytes = read_config(folder)
-    require_supported(config, folder)
+    code = find_code(folder, config) if store is not None and runs_with_code(config) else None
+    require_supported(config, folder, allows_code=code is not None)
     weights = find_weights(folder)
     if find_quantisation(config) is None:
         require_unpacked(weights.tensors)
@@ -45,7 +52,13 @@ def open_folder(folder: Path) -> Source:
         revision=snapshot.commit if snapshot else digest_revision(config_bytes, weights.files),
         files=weights.files,
     )
-    return Source(record, config, weights.tensors, find_side_files(folder))
+    if code is None:
+        return Source(record, config, weights.tensors, find_side_files(folder))
+    if allows_code and store is not None:
+        allow_code(record, code, store)
+    require_code_allowed(record, code, store, str(config["model_type"]))
+    side_files = tuple(sorted((*find_side_files(folder), *code.files)))
+    return Source(record, config, weights.tensors, side_files, code=code.digest)
 
 
 def find_side_files(folder: Path) -> tuple[str, ...]:

@@ -149,6 +149,7 @@ class Manifest:
 
     ``aliases`` maps a tied tensor's other names to the stored one; ``untied`` are names the config ties
     but the checkpoint filled with other values; ``side_files`` (config, tokenizer…) map to their sha256.
+    ``code`` is the digest of the Python files among the side files that the model runs with, "" for nearly all.
     ``experts`` are the files of routed experts, ``tables`` those of lookup matrices that stay on the disk, ``drafts``
     what the checkpoint has for proposing tokens, under its own names; their tensors are in no block. Splits made
     before have none.
@@ -171,6 +172,7 @@ class Manifest:
     experts: tuple[ExpertsEntry, ...] = ()
     tables: tuple[BlockEntry, ...] = ()
     drafts: tuple[BlockEntry, ...] = ()
+    code: str = ""
     format: int = FORMAT
 
     @property

@@ -20,10 +20,11 @@ from engine.store.progress_journal import ProgressJournal
 from engine.store.source import STARTER, Source
 
 
-def open_source(text: str | os.PathLike[str], store: ModelStore | None = None) -> Source:
+def open_source(text: str | os.PathLike[str], store: ModelStore | None = None, *, allows_code: bool = False) -> Source:
     """Raises ``SourceError`` or ``UnsupportedModel``, each with one sentence and a next step.
 
-    With a ``store``, a source that is half deleted because it is being cut there is still recognised.
+    With a ``store``, a source that is half deleted because it is being cut there is still recognised, and one that
+    needs Python code of its own is opened where the user has allowed that code; ``allows_code`` is to allow it now.
     """
     given = os.fspath(text).strip()
     if not given:
@@ -39,7 +40,7 @@ def open_source(text: str | os.PathLike[str], store: ModelStore | None = None) -
     if store is not None and (source := _half_deleted(folder, store)) is not None:
         return source
     try:
-        return open_folder(folder)
+        return open_folder(folder, store, allows_code=allows_code)
     except SourceError as error:
         mark = DownloadFolder(folder).mark()
         if mark is not None and not mark.is_whole:

@@ -41,7 +41,8 @@ class Source:
 
     ``config`` is the parsed config.json (empty for a GGUF, whose config transformers derives).
     ``tensors`` is empty for pickled weights: reading their table takes torch, see ``tensor_source``.
-    ``side_files`` go into the split as they are. ``is_deletable`` is False for files that are not the
+    ``side_files`` go into the split as they are. ``code`` is the digest of the Python files among them that the user
+    allowed the model to run with, "" where none runs. ``is_deletable`` is False for files that are not the
     user's to delete (the starter's package).
     """
 
@@ -50,6 +51,7 @@ class Source:
     tensors: Mapping[str, SourceTensor]
     side_files: tuple[str, ...]
     is_deletable: bool = True
+    code: str = ""
 
     @property
     def kind(self) -> SourceKind:
@@ -84,6 +86,7 @@ def source_from_json(text: str) -> Source:
         tensors={name: SourceTensor(**tensor) for name, tensor in tensors.items()},
         side_files=tuple(data["side_files"]),
         is_deletable=data["is_deletable"],
+        code=data.get("code", ""),
     )
 
 

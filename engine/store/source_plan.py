@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from pathlib import Path
 
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel
@@ -37,7 +38,7 @@ def plan_source(source: Source, *, untied: frozenset[str] | None = None) -> Spli
     values of their own, is not known from an earlier plan.
     """
     source, config, dtype = _read_config(source)
-    model = _build_model(config, dtype)
+    model = _build_model(config, dtype, code=source.root if source.code else None)
     tensors = _open_tensors(source, model, dtype)
     conversion = _open_conversion(source, model, dtype, tensors)
     packable = {
@@ -77,7 +78,7 @@ def _read_config(source: Source) -> tuple[Source, PreTrainedConfig, torch.dtype]
 
         source = with_pickle_table(source)
     try:
-        config = read_model_config(source.root)
+        config = read_model_config(source.root, runs_code=bool(source.code))
     except CONFIG_PROBLEMS as error:
         raise _contradiction(source, error) from error
     return source, config, _choose_dtype(source, config)
@@ -104,9 +105,9 @@ def _choose_dtype(source: Source, config: PreTrainedConfig) -> torch.dtype:
     return next((shape.dtype for shape in shapes.values() if shape.dtype.is_floating_point), torch.float32)
 
 
-def _build_model(config: PreTrainedConfig, dtype: torch.dtype) -> PreTrainedModel:
+def _build_model(config: PreTrainedConfig, dtype: torch.dtype, *, code: Path | None) -> PreTrainedModel:
     """Empty. The language part alone where another part takes a library that is not there (gemma3n's eyes: timm)."""
-    model_class = find_model_class(config)
+    model_class = find_model_class(config, code=code)
     try:
         return build_empty_model(model_class, config_for(model_class, config), dtype)
     except CONFIG_PROBLEMS as error:

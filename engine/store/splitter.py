@@ -145,6 +145,7 @@ def make_manifest(plan: SplitPlan, model: str, done: Mapping[str, BlockEntry], s
         experts=experts,
         tables=tables,
         drafts=drafts,
+        code=plan.source.code,
     )
 
 

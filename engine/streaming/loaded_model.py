@@ -60,17 +60,20 @@ def open_model(
     cancel: CancelToken,
     on_progress: Callable[[LoadProgress], None] = lambda progress: None,
     reader_threads: int = DEFAULT_THREADS,
+    runs_code: bool = False,
 ) -> LoadedModel:
     """Raises ``BudgetTooSmall`` before anything is read, ``DamagedFile``, ``UnsupportedModel``, ``Cancelled``.
 
+    ``runs_code``: the user has allowed the Python code that came with this model; without it, none is run.
     Also what the system raises where a file cannot be opened or memory cannot be had: ``OSError``, ``MemoryError``.
     """
     manifest = read_manifest(folder)
     experts = expert_sizes(manifest.experts)
     plan = plan_residency(block_sizes(manifest), budgets, is_unified=backend.is_unified, experts=experts)
-    config = read_model_config(folder)
+    code = folder if manifest.code and runs_code else None
+    config = read_model_config(folder, runs_code=code is not None)
     try:
-        model = _empty_model(manifest, config)
+        model = _empty_model(manifest, config, code)
         streamer = Streamer(model, manifest, folder, plan, backend, reader_threads=reader_threads)
     except BaseException:
         backend.close()
@@ -85,8 +88,9 @@ def open_model(
     return LoadedModel(folder, manifest, config, generation_config, model, backend, plan, streamer)
 
 
-def _empty_model(manifest: Manifest, config: PreTrainedConfig) -> PreTrainedModel:
-    model_class = getattr(transformers, manifest.architecture, None) or find_model_class(config)
+def _empty_model(manifest: Manifest, config: PreTrainedConfig, code: Path | None) -> PreTrainedModel:
+    known_class = getattr(transformers, manifest.architecture, None) if code is None else None
+    model_class = known_class or find_model_class(config, code=code)
     model = build_empty_model(model_class, config_for(model_class, config), getattr(torch, manifest.dtype))
     for name in manifest.untied:
         place = place_of(model, name)

@@ -1411,6 +1411,18 @@
         <translation>这个检查点是量化的（{what}），这个版本的 Strata 不能运行这种方式。</translation>
     </message>
     <message>
+        <source>The Python code this model needs is not in its folder{where}.</source>
+        <translation>此模型所需的 Python 代码不在其文件夹中{where}。</translation>
+    </message>
+    <message>
+        <source>Download the whole repository of the model, its .py files too.</source>
+        <translation>请下载该模型的完整仓库，包括其中的 .py 文件。</translation>
+    </message>
+    <message>
+        <source>The Python code of this model (type “{type}”) has no class that generates text.</source>
+        <translation>此模型（类型“{type}”）的 Python 代码中没有能生成文本的类。</translation>
+    </message>
+    <message>
         <source>{count} tensor</source>
         <translation>{count} 个张量</translation>
     </message>
