@@ -154,11 +154,28 @@ def tiny_vision(**changes: Any) -> dict[str, Any]:
     return VISION | sizes | {"vt_num_attention_heads": 3, "vt_num_hidden_layers": 2} | changes
 
 
-def published_tensors(config: Mapping[str, Any], seed: int) -> dict[str, Array]:
-    """Random tensors of a whole checkpoint, float32, by the names and in the shapes Moonshot publishes."""
+_NORMED_PROJECTIONS = (
+    "q_proj.weight",
+    "k_proj.weight",
+    "v_proj.weight",
+    "q_a_proj.weight",
+    "kv_a_proj_with_mqa.weight",
+)
+
+
+def published_tensors(config: Mapping[str, Any], seed: int, *, is_faint: bool = False) -> dict[str, Array]:
+    """Random tensors of a whole checkpoint, float32, by the names and in the shapes Moonshot publishes.
+
+    ``is_faint``: what is normed inside attention is so small that the norms' epsilons show.
+    """
     # The legacy generator's numbers are the same in every version of numpy.
     random = np.random.RandomState(seed)
-    return {name: _values(random, name, shape) for name, shape in published_shapes(config)}
+    tensors = {name: _values(random, name, shape) for name, shape in published_shapes(config)}
+    if is_faint:
+        for name in tensors:
+            if name.endswith(_NORMED_PROJECTIONS):
+                tensors[name] *= np.float32(0.01)
+    return tensors
 
 
 def published_shapes(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:

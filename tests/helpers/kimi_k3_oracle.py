@@ -21,6 +21,8 @@ from tests.helpers.kimi_k3 import CASES, Array, published_tensors, tiny_config
 
 SEED = 20261129
 """Of the first case; each further one has the next seed."""
+FAINT = "faint projections"
+"""Another case: everything, where the norms' epsilons show."""
 PROMPT_TOKENS = 37
 """More than two chunks of delta attention."""
 STEPS = 4
@@ -69,6 +71,7 @@ def main(path: Path) -> None:
         config = tiny_config(**changes)
         kept[name] = oracle_logits(config, published_tensors(config, SEED + number))[-KEPT:].copy()
         print(f"{name:<45} largest logit {np.abs(kept[name]).max():.3f}")
+    kept[FAINT] = oracle_logits(tiny_config(), published_tensors(tiny_config(), SEED, is_faint=True))[-KEPT:].copy()
     import mlx_lm  # pyright: ignore[reportMissingImports]
 
     save_file(kept, path, metadata={"mlx-lm": mlx_lm.__version__, "first seed": str(SEED)})

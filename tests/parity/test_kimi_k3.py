@@ -24,7 +24,7 @@ from tests.helpers.kimi_k3_checkpoint import (
     write_checkpoint,
     write_packed_checkpoint,
 )
-from tests.helpers.kimi_k3_oracle import KEPT, PROMPT_TOKENS, SEED, oracle_logits, token_ids
+from tests.helpers.kimi_k3_oracle import FAINT, KEPT, PROMPT_TOKENS, SEED, oracle_logits, token_ids
 from tests.helpers.splits import PROMPT, cut, load, residency, streamed_outputs
 
 ORACLE = Path(__file__).with_name("kimi_k3_oracle.safetensors")
@@ -39,6 +39,13 @@ def test_the_model_file_answers_as_mlx_lm_does(case: str, tmp_path: Path) -> Non
     seed = SEED + list(CASES).index(case)
     ours = _logits(write_checkpoint(tmp_path / case, config, published_tensors(config, seed), dtype=torch.float32))
     _assert_agree(ours[-KEPT:], load_file(ORACLE)[case])
+
+
+def test_the_norms_inside_attention_have_the_epsilons_of_mlx_lm(tmp_path: Path) -> None:
+    config = tiny_config()
+    tensors = published_tensors(config, SEED, is_faint=True)
+    ours = _logits(write_checkpoint(tmp_path / "faint", config, tensors, dtype=torch.float32))
+    _assert_agree(ours[-KEPT:], load_file(ORACLE)[FAINT])
 
 
 def test_packed_experts_are_read_as_mlx_reads_them() -> None:
