@@ -733,6 +733,10 @@
         <translation>未测速</translation>
     </message>
     <message>
+        <source>{speed} ({word})</source>
+        <translation>{speed}（{word}）</translation>
+    </message>
+    <message>
         <source>fast</source>
         <translation>快</translation>
     </message>
@@ -2385,8 +2389,12 @@
         <translation>还没有模型</translation>
     </message>
     <message>
+        <source>{models}, {size}</source>
+        <translation>{models}，{size}</translation>
+    </message>
+    <message>
         <source>{models} when it was last seen. Connect its drive to use them.</source>
-        <translation>上次可见时有{models}。连接该硬盘即可使用。</translation>
+        <translation>上次可见时有 {models}。连接该硬盘即可使用。</translation>
     </message>
     <message>
         <source>{models} · {free} of {total} free</source>
@@ -2967,7 +2975,7 @@
     </message>
     <message>
         <source>What fits into memory answers quickly. Of a larger model the rest is read from its drive for every token: each 10 GB from this one takes {time}.</source>
-        <translation>能放进内存的模型回答很快。更大的模型，其余部分每个词元都要从所在硬盘读取：从这块硬盘读取每 10 GB 需要 {time}。</translation>
+        <translation>能放进内存的模型回答很快。更大的模型，其余部分每个词元都要从所在硬盘读取：从这块硬盘每读取 10 GB 需要 {time}。</translation>
     </message>
 </context>
 <context>
