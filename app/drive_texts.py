@@ -50,7 +50,9 @@ def speed_words(drive: Drive) -> str:
         return QCoreApplication.translate("Drives", "being measured…")
     if drive.bytes_per_second is None:
         return QCoreApplication.translate("Drives", "not measured")
-    return f"{reads_text(drive.bytes_per_second)} ({pace_word(drive.bytes_per_second)})"
+    return QCoreApplication.translate("Drives", "{speed} ({word})").format(
+        speed=reads_text(drive.bytes_per_second), word=pace_word(drive.bytes_per_second)
+    )
 
 
 def pace_word(bytes_per_second: float) -> str:

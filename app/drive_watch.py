@@ -80,11 +80,18 @@ class DriveWatch(QObject):
         call = EngineCall(self._engine, "list_drives", parent=self)
         call.result.connect(self._take_drives)
 
-    def measure_again(self) -> None:
-        """All of them, however fresh."""
+    def forget(self) -> None:
+        """All speeds: the next look measures anew, however fresh they are."""
         self._tried.clear()
         self._speeds.clear()
-        self.look()
+
+    def speed_of(self, folder: Path) -> float | None:
+        """Bytes per second where a folder of models is; None where that is not known, or on the main drive."""
+        roots = {drive.report.root: drive for drive in self.drives if folder.is_relative_to(drive.report.root)}
+        if not roots:
+            return None
+        drive = roots[max(roots, key=len)]
+        return None if drive.report.is_main else drive.bytes_per_second
 
     def _take_drives(self, reports: Sequence[DriveReport]) -> None:
         self._reports = reports

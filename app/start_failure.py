@@ -76,7 +76,7 @@ class StartFailureDialog(QDialog):
     def _fit(self) -> None:
         """As high as its wrapped texts are at its width."""
         self._column.invalidate()
-        self.setFixedHeight(max(self._column.heightForWidth(_WIDTH), self._column.minimumSize().height()))
+        self.setFixedHeight(self._column.heightForWidth(_WIDTH))
 
     def _words(self, error: StartError, data_dir: Path) -> tuple[str, str, str]:
         """The sentence, the next step, and what a report needs."""

@@ -78,8 +78,9 @@ def report_folders(store: ModelStore) -> list[FolderReport]:
         is_main = is_same_place(folder.path, store.models_folder)
         is_connected = folder.is_connected() or (is_main and not folder.mark)
         usage = shutil.disk_usage(nearest_existing(folder.path)) if is_connected else None
-        if not held and not is_main and is_same_place(folder.path, store.data_dir / "models"):
-            continue  # the data folder's own, where it was never used
+        is_own = is_same_place(folder.path, store.data_dir / "models")
+        if not held and not is_main and (is_own or not folder.path.is_dir()):
+            continue  # the data folder's own that was never used, or one that is gone and held nothing
         reports.append(
             FolderReport(
                 path=str(folder.path),
@@ -89,7 +90,7 @@ def report_folders(store: ModelStore) -> list[FolderReport]:
                 nbytes=sum(model.nbytes for model in held),
                 total_bytes=usage.total if usage else 0,
                 free_bytes=usage.free if usage else 0,
-                can_be_forgotten=not is_main and not is_same_place(folder.path, store.data_dir / "models"),
+                can_be_forgotten=not is_main and not is_own,
             )
         )
     return reports

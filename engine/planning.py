@@ -86,6 +86,7 @@ def plan_model(
         return _plan_shape(_shape_of_cut(folder), folder, store, options, returned)
     source = open_source(source_text, store)
     folder = store.folder_for(source.record)
+    store.require_connected(folder.parent)
     journal = ProgressJournal(folder)
     split = plan_source(source, untied=journal.untied() if can_resume(journal, source) else frozenset())
     split.tensors.close()
@@ -110,6 +111,7 @@ def plan_hub_model(
     store = find_home(store, *parse_repo(repo))
     with learnt_model(repo, access, store, heads) as model:
         folder = store.folder_for(model.source.record)
+        store.require_connected(folder.parent)
         if model.kind is not SourceKind.SAFETENSORS:
             raise UnsupportedModel(
                 f"{model.repo.title} has pickled weights, whose contents only the whole download tells.",

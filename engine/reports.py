@@ -9,14 +9,13 @@ from dataclasses import dataclass
 class WeightShape:
     """What a token uses of a model's weights, from its manifest. Bytes.
 
-    ``used_bytes`` are all blocks used whole, of which one of the ``layers`` takes ``layer_bytes`` and the largest block
-    ``largest_bytes``; of ``lookup_bytes`` only rows are read. Of ``experts``, each of ``expert_bytes``, a token uses
-    ``routed``, and at most ``routed_in_layer`` of one layer.
+    ``used_bytes`` are all blocks used whole, of which one of the ``layers`` takes ``layer_bytes``; of ``lookup_bytes``
+    only rows are read. Of ``experts``, each of ``expert_bytes``, a token uses ``routed``, and at most
+    ``routed_in_layer`` of one layer.
     """
 
     layers: int
     layer_bytes: int
-    largest_bytes: int
     used_bytes: int
     lookup_bytes: int
     expert_bytes: int = 0

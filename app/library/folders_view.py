@@ -106,7 +106,10 @@ class FolderRow(QWidget):
     def _said(self) -> str:
         folder = self.folder
         models = self.tr("One model") if folder.models == 1 else self.tr("{count} models").format(count=folder.models)
-        held = f"{models}, {format_size(folder.nbytes)}" if folder.models else self.tr("No models yet")
+        size = format_size(folder.nbytes)
+        held = (
+            self.tr("{models}, {size}").format(models=models, size=size) if folder.models else self.tr("No models yet")
+        )
         if not folder.is_connected:
             return self.tr("{models} when it was last seen. Connect its drive to use them.").format(models=held)
         return self.tr("{models} · {free} of {total} free").format(

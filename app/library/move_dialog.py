@@ -116,4 +116,4 @@ class MoveDialog(QDialog):
     def _fit(self) -> None:
         """As high as its wrapped texts are at its width."""
         self._column.invalidate()
-        self.setFixedHeight(max(self._column.heightForWidth(_WIDTH), self._column.minimumSize().height()))
+        self.setFixedHeight(self._column.heightForWidth(_WIDTH))

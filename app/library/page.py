@@ -55,6 +55,7 @@ class LibraryPage(QWidget):
         self._places = Places(services, self)
         self._places.changed.connect(self._ask_models)
         self._places.failed.connect(self._show_failure)
+        self._places.drives.changed.connect(self._take_drives)
         self.folders = self._places.view
         self._models: list[ShelfModel] = []
         self._call: EngineCall | None = None
@@ -172,10 +173,20 @@ class LibraryPage(QWidget):
     def _shelve(self, models: Sequence[ModelInfo] | None) -> None:
         """None: the same models again, judged by what was measured since."""
         infos = models if models is not None else [model.info for model in self._models]
-        self._models = shelve(infos, self._catalogue, self._machine.report, self._services.conversations.last_used())
+        self._models = self._judged(infos)
         self._show_models()
         if self._models and self._machine.report is None:
             self._machine.measure()
+
+    def _judged(self, infos: Sequence[ModelInfo]) -> list[ShelfModel]:
+        used, speed_of = self._services.conversations.last_used(), self._places.drives.speed_of
+        return shelve(infos, self._catalogue, self._machine.report, used, speed_of)
+
+    def _take_drives(self) -> None:
+        """Rows are made anew only where another speed makes another verdict."""
+        before = self._models
+        if before != self._judged([model.info for model in before]):
+            self._shelve(None)
 
     def _show_models(self, *_: object) -> None:
         order = Order(self.order.currentData())

@@ -30,7 +30,7 @@ class Places(QObject):
         super().__init__(page)
         self._services = services
         self._page = page
-        self._drives = DriveWatch(services.engine, services.paths, self)
+        self.drives = DriveWatch(services.engine, services.paths, self)
         self.view = FoldersView()
         self.view.add_asked.connect(lambda folder: self._ask("add_models_folder", folder))
         self.view.main_asked.connect(self._use_folder)
@@ -38,16 +38,17 @@ class Places(QObject):
         self.view.hide()
 
     def look(self) -> None:
-        """Which folders there are now, and what they hold."""
+        """Which folders and drives there are now, and what they hold. Measures nothing."""
+        self.drives.look(measures=False)
         call = EngineCall(self._services.engine, "model_folders", parent=self)
         call.result.connect(self.view.show_folders)
         call.result.connect(lambda _folders: self.view.show())
 
     def ask_where(self, model: ShelfModel) -> None:
         """The drives are listed at once; their speeds come as they are measured."""
-        self._drives.look()
+        self.drives.look()
         floor = self._services.settings.value(FREE_SPACE_FLOOR)
-        dialog = MoveDialog(model, self._drives, floor_bytes=floor, parent=self._page)
+        dialog = MoveDialog(model, self.drives, floor_bytes=floor, parent=self._page)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.accepted.connect(lambda: self._move(model, dialog.folder))
         dialog.open()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -42,13 +42,21 @@ def shelve(
     catalogue: tuple[CatalogueEntry, ...],
     machine: MachineReport | None,
     last_used: Mapping[str, float] | None = None,
+    speed_of: Callable[[Path], float | None] = lambda _folder: None,
 ) -> list[ShelfModel]:
-    """``last_used`` by a model's name or folder, as chats have it."""
+    """``last_used`` by a model's name or folder, as chats have it. ``speed_of`` a folder of models is that of its drive
+    in bytes per second, None where the machine's own counts.
+    """
     used: dict[str, float] = {}
     for model, at in (last_used or {}).items():
         name = Path(model).name
         used[name] = max(at, used.get(name, 0.0))
-    return [_shelf_model(info, find_entry(catalogue, info.title), machine, used.get(info.name)) for info in models]
+    return [
+        _shelf_model(
+            info, find_entry(catalogue, info.title), _machine_for(info, machine, speed_of), used.get(info.name)
+        )
+        for info in models
+    ]
 
 
 def arrange(models: Sequence[ShelfModel], words: str, order: Order) -> list[ShelfModel]:
@@ -66,6 +74,14 @@ def is_download(model: ShelfModel, downloads: Path) -> bool:
     """Whether its original was fetched by Strata itself, into a folder of downloads."""
     source = Path(model.info.source or "")
     return source.is_relative_to(downloads) or source.parent.name == ".downloads"
+
+
+def _machine_for(
+    info: ModelInfo, machine: MachineReport | None, speed_of: Callable[[Path], float | None]
+) -> MachineReport | None:
+    """The machine, reading from the drive the model is on."""
+    speed = speed_of(Path(info.path).parent)
+    return machine if machine is None or speed is None else replace(machine, disk_bytes_per_second=speed)
 
 
 def _shelf_model(

@@ -105,7 +105,7 @@ class WizardPage(QWidget):
         self.welcome.went_forward.connect(lambda: self._go(flow.advance(self._state)))
         self.welcome.starter_asked.connect(self._begin_starter)
         self.machine.went_forward.connect(lambda: self._go(flow.advance(self._state)))
-        self.machine.measuring_asked.connect(self._measure)
+        self.machine.measuring_asked.connect(self._measure_again)
         self.choice.chosen.connect(self._choose)
         self.choice.hub_asked.connect(self._hub.start)
         self.choice.card_asked.connect(self._show_card)
@@ -172,6 +172,10 @@ class WizardPage(QWidget):
         self.machine.show_waiting()
         self._machine.measure()
         self._drives.look(measures=False)
+
+    def _measure_again(self) -> None:
+        self._drives.forget()
+        self._measure()
 
     def _show_drives(self) -> None:
         drives = self._drives.drives

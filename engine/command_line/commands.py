@@ -219,7 +219,8 @@ def _move(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -
         finished = _follow(engine.move(options.model, options.to, cancel=cancel), options)
     if isinstance(finished.result, MoveResult) and not options.json and finished.outcome is Outcome.DONE:
         result = finished.result
-        print(f"{result.model} is moved: {format_size(result.bytes_copied)} copied, read back and compared")
+        how = f"{format_size(result.bytes_copied)} copied, read back and compared" if result.bytes_copied else "renamed"
+        print(f"{result.model} is moved: {how} in {format_duration(result.elapsed_s)}")
         print(result.path)
     return _exit_code(finished)
 

@@ -249,17 +249,21 @@ class ModelStore:
         nothing.
         """
         folder = folder or self.models_folder
+        self.require_connected(folder)
+        place = nearest_existing(folder)
+        if not place.is_dir():
+            raise not_writable(folder, NotADirectoryError(errno.ENOTDIR, "", str(place)))
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise not_writable(folder, PermissionError(errno.EACCES, "", str(place)))
+
+    def require_connected(self, folder: Path) -> None:
+        """Raises ``TargetNotWritable`` for a folder whose drive is away: what is there now is not that folder."""
         known = self._register.find(folder)
         if known is not None and known.models and not known.is_connected():
             raise TargetNotWritable(
                 f"The folder of models {folder} is on a drive that is not connected.",
                 "Connect the drive, or choose another folder for new models.",
             )
-        place = nearest_existing(folder)
-        if not place.is_dir():
-            raise not_writable(folder, NotADirectoryError(errno.ENOTDIR, "", str(place)))
-        if not os.access(place, os.W_OK | os.X_OK):
-            raise not_writable(folder, PermissionError(errno.EACCES, "", str(place)))
 
     def find_one(self, name: str) -> StoredModel:
         """The one model of this store, in whatever state but away, that ``name`` means. Raises ``ModelNotFound``."""

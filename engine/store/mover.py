@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -278,12 +279,23 @@ class _Move:
 
     def _put_in_place(self) -> None:
         if self._staging.is_dir():
+            self._bring_others()
             sync_folder(self._staging)
             self._staging.rename(self._new)
         else:
             self._old.rename(self._new)
             sync_folder(self._old.parent)
         sync_folder(self._target)
+
+    def _bring_others(self) -> None:
+        """Files that the manifest does not know may change as long as the model is used: they come last."""
+        for name in _other_files(self._old, self._files):
+            copy = self._staging / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(self._old / name, copy)
+            with copy.open("rb+") as file:
+                os.fsync(file.fileno())
+            sync_folder(copy.parent)
 
     def _is_the_same_model(self) -> bool:
         """Only what this very model was copied from is ever removed."""
@@ -310,16 +322,17 @@ def _halved(event: JobProgress) -> JobProgress:
 
 
 def _files_of(folder: Path, manifest: Manifest) -> list[MovedFile]:
-    """Every file of a split with its digest: of weights and side files as recorded, of the others as they are."""
+    """What a split consists of, with digests: of weights and side files as recorded, of the manifest as it is."""
     files = [
         MovedFile(entry.file, entry.size, entry.sha256, number, entry.name)
         for number, entry in enumerate(manifest.files, start=1)
     ]
+    small = {**manifest.side_files, MANIFEST_NAME: digest_small_file(folder / MANIFEST_NAME)}
+    return files + [MovedFile(name, (folder / name).stat().st_size, small[name], 0, name) for name in sorted(small)]
+
+
+def _other_files(folder: Path, files: Iterable[MovedFile]) -> list[str]:
+    """What else lies in a split's folder: how often experts were used, for one."""
     known = {file.name for file in files}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if name in known or not path.is_file() or name.split("/")[0] in (PROGRESS_FOLDER, _NOTE_NAME):
-            continue
-        sha256 = manifest.side_files.get(name) or digest_small_file(path)
-        files.append(MovedFile(name, path.stat().st_size, sha256, 0, name))
-    return files
+    names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [name for name in names if name not in known and name.split("/")[0] not in (PROGRESS_FOLDER, _NOTE_NAME)]

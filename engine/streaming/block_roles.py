@@ -51,7 +51,6 @@ def weight_shape(manifest: Manifest) -> WeightShape:
     return WeightShape(
         layers=len(layers),
         layer_bytes=sum(layers) // max(len(layers), 1),
-        largest_bytes=max(used, default=0),
         used_bytes=sum(used),
         lookup_bytes=sum(block.nbytes for block in blocks if block.role is Role.LOOKUP),
         expert_bytes=experts.slot_nbytes,

@@ -733,6 +733,10 @@
         <translation>未测速</translation>
     </message>
     <message>
+        <source>{speed} ({word})</source>
+        <translation>{speed}（{word}）</translation>
+    </message>
+    <message>
         <source>fast</source>
         <translation>快</translation>
     </message>
@@ -2395,6 +2399,10 @@
     <message>
         <source>No models yet</source>
         <translation>还没有模型</translation>
+    </message>
+    <message>
+        <source>{models}, {size}</source>
+        <translation>{models}，{size}</translation>
     </message>
     <message>
         <source>{models} when it was last seen. Connect its drive to use them.</source>

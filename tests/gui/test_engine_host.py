@@ -22,7 +22,18 @@ from app.conversations.store import ConversationStore
 from app.engine_host import DEATHS_ALLOWED, EngineHost, EngineState
 from engine.api import LoadOptions, Message, SamplingOptions
 from engine.errors import EngineDied, EngineError, EngineFault, EngineRestarted, ModelBusy, NotLoaded
-from engine.events import Event, Finished, GenerationResult, LayerProgress, Loaded, Outcome, SplitResult, TokenArrived
+from engine.events import (
+    Event,
+    Finished,
+    GenerationResult,
+    JobProgress,
+    LayerProgress,
+    Loaded,
+    MoveResult,
+    Outcome,
+    SplitResult,
+    TokenArrived,
+)
 from tests.helpers.checkpoints import make_checkpoint
 from tests.helpers.fake_answer_store import FakeAnswerStore
 from tests.helpers.families import write_tiny_tokenizer
@@ -385,6 +396,39 @@ def test_a_restart_cuts_off_what_runs_and_may_move_the_models(qtbot: QtBot, own_
     assert desk.heard.deaths == []
     assert split.name in str(desk.heard.results[models])
     assert own_host.process_id != first
+
+
+def test_a_model_in_use_is_moved_once_its_answer_has_ended_and_is_found_again(
+    qtbot: QtBot, desk: Desk, split: Path, tmp_path: Path
+) -> None:
+    desk.load(qtbot)
+    answer = desk.begin_endless(qtbot)
+    move = desk.host.ask("move", split.name, tmp_path / "elsewhere", floor_bytes=0)
+
+    def phases() -> list[str]:
+        return [event.phase for event in desk.heard.events.get(move, []) if isinstance(event, JobProgress)]
+
+    qtbot.waitUntil(lambda: "in use" in phases(), timeout=WAIT_MS)
+    so_far = len(desk.heard.tokens(answer))
+    qtbot.waitUntil(lambda: len(desk.heard.tokens(answer)) > so_far, timeout=WAIT_MS)
+    assert move not in desk.heard.order
+    assert split.is_dir()
+    desk.host.cancel(answer)
+    desk.ended(qtbot, answer, move)
+    assert desk.heard.answer(answer).text
+    result = desk.heard.finished(move).result
+    assert isinstance(result, MoveResult)
+    assert result.path == str(tmp_path / "elsewhere" / split.name)
+    assert not split.exists()
+    refused = desk.host.ask("answer", QUESTION, SHORT)
+    desk.ended(qtbot, refused)
+    assert isinstance(desk.heard.failures[refused], NotLoaded)
+    desk.load(qtbot)
+    again = desk.host.ask("answer", QUESTION, SHORT)
+    back = desk.host.ask("move", split.name, split.parent, floor_bytes=0)
+    desk.ended(qtbot, again, back)
+    assert desk.heard.answer(again).token_ids
+    assert split.is_dir()
 
 
 def test_nothing_waits_for_the_child_to_start(qtbot: QtBot, own_host: EngineHost) -> None:

@@ -112,7 +112,6 @@ def test_a_model_of_the_store_is_judged_by_its_manifest() -> None:
     weights = WeightShape(
         layers=48,
         layer_bytes=40_000_000,
-        largest_bytes=620_000_000,
         used_bytes=48 * 40_000_000 + 620_000_000,
         lookup_bytes=620_000_000,
         expert_bytes=9_437_184,

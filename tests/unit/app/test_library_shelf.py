@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from app.catalogue import read_catalogue
 from app.estimates import Estimate
 from app.library.shelf import Order, arrange, shelve, total_bytes
@@ -59,6 +63,15 @@ def test_only_a_ready_model_on_a_measured_machine_gets_a_verdict() -> None:
     assert isinstance(by_name["Qwen3-4B"].found, Estimate)
     assert by_name["half-done"].found is None
     assert all(each.found is None for each in shelve(MODELS, CATALOGUE, None))
+
+
+def test_a_model_on_a_slower_drive_takes_as_long_as_that_drive() -> None:
+    large = model("Qwen/Qwen2.5-72B-Instruct", 145 * GB)
+    (usual,) = shelve([large], CATALOGUE, MACHINE)
+    (slow,) = shelve([large], CATALOGUE, MACHINE, None, lambda folder: 0.19 * GB if folder == Path("/models") else None)
+    assert isinstance(usual.found, Estimate)
+    assert isinstance(slow.found, Estimate)
+    assert slow.found.s_per_token == pytest.approx(10 * usual.found.s_per_token)
 
 
 def test_the_total_counts_unfinished_ones_too() -> None:

@@ -97,4 +97,4 @@ def test_a_folder_that_was_never_used_is_not_reported(store: ModelStore, tmp_pat
     (tmp_path / "third").mkdir()
     store.add_folder(tmp_path / "third")
     shutil.rmtree(tmp_path / "third")
-    assert [(each.path, each.is_connected) for each in report_folders(store)][1:] == [(str(tmp_path / "third"), False)]
+    assert len(report_folders(store)) == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import InvalidRequest, ModelNotFound, TargetNotWritable
+from engine.load_options import LoadOptions
 from engine.local import LocalEngine
 from engine.store.model_folders import MARK_NAME, REGISTER_NAME
 from engine.store.model_store import ModelState, ModelStore
@@ -107,6 +108,8 @@ def test_nothing_is_put_where_a_drive_is_missing(store: ModelStore, split: Path,
     unplug(drive)
     with pytest.raises(TargetNotWritable, match="on a drive that is not connected"):
         cut(other, store.at(drive / "models"))
+    with LocalEngine(store) as engine, pytest.raises(TargetNotWritable, match="on a drive that is not connected"):
+        engine.plan(str(other), LoadOptions(), target=drive / "models")
     assert list((drive / "models").iterdir()) == []
 
 
@@ -160,8 +163,6 @@ def test_a_folder_that_was_in_use_before_is_still_looked_into(
 
 
 def test_a_plan_says_where_the_model_goes(store: ModelStore, drive: Path, checkpoint: Path, split: Path) -> None:
-    from engine.load_options import LoadOptions
-
     with LocalEngine(store) as engine:
         shutil.rmtree(split)
         plan = engine.plan(str(checkpoint), LoadOptions(), target=drive / "elsewhere")

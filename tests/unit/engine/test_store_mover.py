@@ -83,7 +83,6 @@ def staging(target: Path, old: Path) -> Path:
 def test_a_moved_model_is_the_same_at_its_new_place_and_gone_from_the_old(
     store: ModelStore, old: Path, big: Path, made: Path
 ) -> None:
-    (old / "usage.json").write_text("{}")
     before = files_of(old)
     size = sum(map(len, before.values()))
     result = move(store, big)
@@ -93,6 +92,23 @@ def test_a_moved_model_is_the_same_at_its_new_place_and_gone_from_the_old(
     assert store.resolve("tiny") == big / made.name
     assert [model.folder for model in store.list()] == [big / made.name]
     assert not staging(big, old).exists()
+
+
+def test_what_changes_while_a_model_is_copied_arrives_as_it_is_in_the_end(
+    store: ModelStore, old: Path, big: Path, made: Path
+) -> None:
+    """How often experts were used is written beside the blocks whenever the model is freed."""
+    uses = old / "expert-uses.json"
+    uses.write_text("{}")
+    (old / "notes").mkdir()
+    (old / "notes" / "mine.txt").write_text("kept")
+    for event in move_model("tiny", big, store, floor_bytes=FLOOR):
+        if isinstance(event, JobProgress) and event.phase in ("copying", "switching"):
+            uses.write_text(f"after {event.phase}")
+    arrived = files_of(big / made.name)
+    assert arrived.pop("expert-uses.json") == b"after switching"
+    assert arrived.pop("notes/mine.txt") == b"kept"
+    assert arrived == files_of(made)
 
 
 def test_on_one_drive_a_move_copies_nothing(
