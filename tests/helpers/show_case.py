@@ -68,9 +68,8 @@ def _model(
     folder: str = FOLDER,
 ) -> ModelInfo:
     name = title.replace("/", "--") + "@9c1f2ab4"
-    return ModelInfo(
-        name, title, state, nbytes, f"{folder}/{name}", "bfloat16", "Qwen3", 40_960, True, thinks, f"/from/{title}", sees
-    )
+    path, source = f"{folder}/{name}", f"/from/{title}"
+    return ModelInfo(name, title, state, nbytes, path, "bfloat16", "Qwen3", 40_960, True, thinks, source, sees)
 
 
 STARTER = _model("HuggingFaceTB/SmolLM2-135M-Instruct", 269_000_000)
