@@ -127,10 +127,6 @@ class AnswerQueue(QObject):
         """The model in memory."""
         return self._loaded
 
-    @property
-    def loaded_folder(self) -> Path | None:
-        return self._loaded_key[0] if self._loaded_key and self._loaded else None
-
     def position(self, message_id: int) -> int | None:
         """0 for the one worked on, None for a message that is not in the queue."""
         return next((i for i, answer in enumerate(self._answers) if answer.message_id == message_id), None)

@@ -63,9 +63,6 @@ class NightShift(QObject):
         # A computer that slept, or whose clock was set, is noticed within minutes.
         self._timer.start(min(round(wait_s * 1000) + 1000, _LONGEST_WAIT_MS))
 
-    def start_now(self, job_id: str) -> None:
-        self._jobs.resume(job_id)
-
     def _start_all(self) -> None:
         for job_id in self.held_jobs():
             self._jobs.resume(job_id)

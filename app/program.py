@@ -170,6 +170,12 @@ class Program(QObject):
                 self.tr("The settings could not be read, so the default ones hold."),
                 self.tr("The damaged file was kept as {name}.").format(name=services.settings.set_aside.name),
             )
+        if services.conversations.rescued_from is not None:
+            self.window.notice.show_notice(
+                NoticeKind.WARNING,
+                self.tr("The file of your chats was damaged. All that could be read of it is here."),
+                self.tr("The damaged file was kept as {name}.").format(name=services.conversations.rescued_from.name),
+            )
         if self._options.is_safe_mode:
             self._say_safe_mode()
             return

@@ -46,6 +46,7 @@ from tests.helpers.show_case import (
     MACHINE,
     NEXT_QUESTION,
     SPLITTING,
+    add_image_chat,
     fill_chats,
     fill_engine,
     write_past,
@@ -148,6 +149,9 @@ def shoot_chat(studio: Studio, shoot: Shoot) -> None:
     window.new_chat()
     settle(300)
     shoot(window, "chat-new")
+    window.go(f"chat:{add_image_chat(studio.services.conversations, studio.language)}")
+    settle(900)
+    shoot(window, "chat-images")
     window.close_for_good()
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from app.answers import AnswerQueue
+from app.chat.draft_keeper import DraftKeeper
 from app.conversations.records import WORKING, AnswerState, Conversation, Draft, StoredMessage
 from app.conversations.store import ConversationStore
 from engine.api import SamplingOptions
@@ -49,6 +50,7 @@ class ChatDesk(QObject):
         self._queue = queue
         self._default_model = default_model
         self._is_blind = is_blind
+        self._drafts = DraftKeeper(store, self)
         self._id: int | None = None
         self._blank = _blank("")
         self._read: tuple[tuple[int | None, int], tuple[StoredMessage, ...]] | None = None
@@ -101,13 +103,13 @@ class ChatDesk(QObject):
     # What is written
 
     def draft(self) -> Draft:
-        return self._store.draft(self._id) if self._id is not None else Draft()
+        return self._drafts.draft(self._id) if self._id is not None else Draft()
 
     def save_draft(self, draft: Draft) -> None:
         """The first word makes a new conversation, so that it is not lost."""
         if self._id is None and draft.is_empty:
             return
-        self._store.save_draft(self._stored(), draft)
+        self._drafts.save(self._stored(), draft)
 
     def send(self, draft: Draft) -> None:
         conversation_id = self._stored()
@@ -249,7 +251,7 @@ class ChatDesk(QObject):
             attachments=draft.attachments,
             images=draft.images,
         )
-        self._store.save_draft(conversation_id, Draft())
+        self._drafts.save(conversation_id, Draft())
         if parent_id is None:
             self._store.rename_conversation(conversation_id, title_of(draft), by_user=False)
         self._answer(conversation_id, question.id)

@@ -117,10 +117,10 @@ class DocumentView(QWidget):
         return max(self.document.documentLayout().hitTest(QPointF(point), Qt.HitTestAccuracy.FuzzyHit), 0)
 
     def word_at(self, place: int) -> tuple[int, int]:
-        return self._around(place, QTextCursor.SelectionType.WordUnderCursor)
-
-    def block_at(self, place: int) -> tuple[int, int]:
-        return self._around(place, QTextCursor.SelectionType.BlockUnderCursor)
+        cursor = QTextCursor(self.document)
+        cursor.setPosition(min(place, self.length))
+        cursor.select(QTextCursor.SelectionType.WordUnderCursor)
+        return cursor.selectionStart(), cursor.selectionEnd()
 
     def sizeHint(self) -> QSize:
         return self.document.size().toSize()
@@ -167,12 +167,6 @@ class DocumentView(QWidget):
 
     def _link_at(self, point: QPointF) -> str:
         return self.document.documentLayout().anchorAt(point)
-
-    def _around(self, place: int, kind: QTextCursor.SelectionType) -> tuple[int, int]:
-        cursor = QTextCursor(self.document)
-        cursor.setPosition(min(place, self.length))
-        cursor.select(kind)
-        return cursor.selectionStart(), cursor.selectionEnd()
 
     def _every_character(self) -> QTextCursor:
         cursor = QTextCursor(self.document)

@@ -62,8 +62,9 @@ class LiveAnswers(QObject):
         current = self._queue.current
         if current is not None:
             progress = self._follow(current)
-            progress.is_engine_starting = self._engine.state is not EngineState.READY
-            is_restarted = progress.phase is LivePhase.RESTARTING and not progress.is_engine_starting
+            progress.has_engine = self._engine.state is EngineState.READY
+            progress.is_engine_dead = self._engine.state is EngineState.DEAD
+            is_restarted = progress.phase is LivePhase.RESTARTING and progress.has_engine
             if progress.phase is LivePhase.WAITING or is_restarted:
                 progress.begin()
         for message_id in self._queue.waiting:

@@ -63,7 +63,9 @@ class LiveProgress:
         self._resident: set[int] = set()
         """As far as the events told, which are samples."""
         self._is_all_resident = False
-        self.is_engine_starting = False
+        self.has_engine = True
+        """False while the engine's process starts, or is not started again."""
+        self.is_engine_dead = False
 
     def wait_for(self, chat: str) -> None:
         """The title of the chat whose answer comes first; empty where none is known."""
@@ -120,7 +122,7 @@ class LiveProgress:
 
     @property
     def is_stalled(self) -> bool:
-        if self.phase is LivePhase.WAITING:
+        if self.phase is LivePhase.WAITING or self.is_engine_dead:
             return False
         is_starting = self.phase in {LivePhase.LOADING, LivePhase.RESTARTING}
         return self.silent_s > (STALLED_LOADING_AFTER_S if is_starting else STALLED_AFTER_S)
@@ -131,6 +133,7 @@ class LiveProgress:
             return QCoreApplication.translate("LiveLine", "Stalled for {duration}").format(
                 duration=counted_text(self.silent_s)
             )
+        phase = LivePhase.LOADING if self.is_engine_dead else self.phase
         lines = {
             LivePhase.WAITING: self._waiting_line,
             LivePhase.LOADING: self._loading_line,
@@ -138,7 +141,7 @@ class LiveProgress:
             LivePhase.WRITING: self._writing_line,
             LivePhase.RESTARTING: self._restarting_line,
         }
-        return lines[self.phase]()
+        return lines[phase]()
 
     def elapsed(self) -> str:
         """Since it was this answer's turn."""
@@ -190,7 +193,9 @@ class LiveProgress:
         return QCoreApplication.translate("LiveLine", "The engine is starting again, then the answer goes on")
 
     def _loading_line(self) -> str:
-        if self.is_engine_starting:
+        if self.is_engine_dead:
+            return QCoreApplication.translate("LiveLine", "The engine is not running")
+        if not self.has_engine:
             return QCoreApplication.translate("LiveLine", "Starting the engine")
         if self._load is None or not self._load.bytes_total:
             return QCoreApplication.translate("LiveLine", "Loading the model")

@@ -164,11 +164,11 @@ class ModelPicker(QFrame):
         parts = [format_size(model.nbytes)]
         if model.dtype:
             parts.append(model.dtype)
-        if model.accepts_images:
-            parts.append(self.tr("sees images"))
         if model.name in self._s_per_token:
             seconds = duration_text(self._s_per_token[model.name])
             parts.append(self.tr("about {duration} per token").format(duration=seconds))
+        if model.accepts_images:
+            parts.append(self.tr("sees images"))
         if model.state == "unfinished":
             parts.append(self.tr("not cut to its end yet"))
         elif model.state == "damaged":

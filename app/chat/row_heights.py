@@ -39,11 +39,6 @@ class RowHeights:
             self._tree[position] += change
             position += position & -position
 
-    def truncate(self, length: int) -> None:
-        """Keeps the first ``length`` rows."""
-        del self._heights[length:]
-        del self._tree[length + 1 :]
-
     def top_of(self, index: int) -> int:
         """The sum of all heights before ``index``."""
         total = 0

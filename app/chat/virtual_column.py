@@ -48,10 +48,6 @@ class VirtualColumn(QAbstractScrollArea):
         self.viewport().setAutoFillBackground(False)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
 
-    @property
-    def is_at_end(self) -> bool:
-        return self._sticks
-
     def views(self) -> Sequence[PartView]:
         """Those that exist now, top to bottom."""
         return [self._views[key] for key in sorted(self._views)]

@@ -23,7 +23,11 @@ SqlValue = str | int | float | bytes | None
 
 
 class Database:
-    """A connection that any thread may use, one at a time. Every write is on the disk when it returns."""
+    """Any thread may use it. Every write is on the disk when it returns, and is seen by all that is read afterwards.
+
+    Reading has a connection of its own: who reads never waits for another thread's write to reach a busy drive. Within
+    a transaction a thread reads what it has written so far.
+    """
 
     def __init__(self, path: Path) -> None:
         """Raises ``StoreError`` where the file is newer than this program or cannot be opened at all.
@@ -46,9 +50,14 @@ class Database:
             self.rescued_from = _set_aside(path)
             self._connection = _open(path)
             _rescue(self.rescued_from, self._connection)
+        self._writing_thread: int | None = None
+        self._read_lock = threading.Lock()
+        self._reader = _connect(path)
+        self._reader.execute("PRAGMA query_only = ON")
 
     def close(self) -> None:
-        with self._lock:
+        with self._lock, self._read_lock:
+            self._reader.close()
             self._connection.close()
 
     def has_damaged_files(self) -> bool:
@@ -62,9 +71,13 @@ class Database:
             if self._connection.in_transaction:
                 yield self._connection
                 return
-            with self._connection:
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield self._connection
+            self._writing_thread = threading.get_ident()
+            try:
+                with self._connection:
+                    self._connection.execute("BEGIN IMMEDIATE")
+                    yield self._connection
+            finally:
+                self._writing_thread = None
 
     def write(self, sql: str, values: Sequence[SqlValue] = ()) -> int:
         """Runs one statement in a transaction and returns the id of an inserted row."""
@@ -72,19 +85,32 @@ class Database:
             return connection.execute(sql, values).lastrowid or 0
 
     def rows(self, sql: str, values: Sequence[SqlValue] = ()) -> list[sqlite3.Row]:
-        with self._lock:
-            return self._connection.execute(sql, values).fetchall()
+        with self._reading() as connection:
+            return connection.execute(sql, values).fetchall()
 
     def row(self, sql: str, values: Sequence[SqlValue] = ()) -> sqlite3.Row | None:
-        with self._lock:
-            return self._connection.execute(sql, values).fetchone()
+        with self._reading() as connection:
+            return connection.execute(sql, values).fetchone()
+
+    @contextmanager
+    def _reading(self) -> Generator[sqlite3.Connection]:
+        if self._writing_thread == threading.get_ident():
+            yield self._connection
+        else:
+            with self._read_lock:
+                yield self._reader
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
+    connection.row_factory = sqlite3.Row
+    connection.text_factory = _read_text
+    return connection
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
+    connection = _connect(path)
     try:
-        connection.row_factory = sqlite3.Row
-        connection.text_factory = _read_text
         _refuse_newer(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")

@@ -8,15 +8,14 @@ Any thread may call it.
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from app.conversations import answers, copies, search
 from app.conversations.database import Database, SqlValue
 from app.conversations.images import ImageFolder
+from app.conversations.message_reader import MessageReader
 from app.conversations.records import (
     WORKING,
     AnswerState,
@@ -35,7 +34,7 @@ from app.conversations.records import (
     images_to_json,
     sampling_to_json,
 )
-from app.conversations.rows import read_conversation, read_draft, read_message, read_preset, read_rows
+from app.conversations.rows import read_conversation, read_draft, read_preset, read_rows
 from engine.api import SamplingOptions
 from engine.events import GenerationResult
 
@@ -56,6 +55,7 @@ class ConversationStore:
     def __init__(self, path: Path, *, now: Callable[[], float] = time.time) -> None:
         """Opens or makes the file, and erases what was deleted 30 days ago. Raises ``StoreError``."""
         self._database = Database(path)
+        self._messages = MessageReader(self._database)
         self.images = ImageFolder(path.parent / "images")
         self._now = now
         self._listeners: list[Callable[[], None]] = []
@@ -233,31 +233,15 @@ class ConversationStore:
 
     def messages(self, conversation_id: int) -> list[StoredMessage]:
         """The active path from the first message to the last. An answer in the making has its text so far."""
-        children: dict[int | None, list[sqlite3.Row]] = {}
-        for row in self._message_rows(conversation_id):
-            children.setdefault(row["parent_id"], []).append(row)
-        path: list[StoredMessage] = []
-        parent_id: int | None = None
-        while siblings := children.get(parent_id):
-            index = next((i for i, row in enumerate(siblings) if row["is_active"]), len(siblings) - 1)
-            path.append(self._with_text(read_message(siblings[index], index + 1, len(siblings))))
-            parent_id = path[-1].id
-        return path
+        return self._messages.active_path(conversation_id)
 
     def all_messages(self, conversation_id: int) -> list[StoredMessage]:
         """Every version, in the order of writing. ``version`` and ``versions`` are not filled in."""
-        return [self._with_text(each) for each in read_rows(self._message_rows(conversation_id), read_message)]
+        return self._messages.every(conversation_id)
 
     def path_to(self, message_id: int) -> list[StoredMessage]:
         """The messages above it, the first one first."""
-        found = self.message(message_id)
-        by_id = {row["id"]: row for row in self._message_rows(found.conversation_id)} if found else {}
-        path: list[StoredMessage] = []
-        parent_id = found.parent_id if found else None
-        while parent_id in by_id:
-            path.append(self._with_text(read_message(by_id[parent_id])))
-            parent_id = path[-1].parent_id
-        return path[::-1]
+        return self._messages.path_to(message_id)
 
     def working_message(self, conversation_id: int) -> int | None:
         """The first answer that is made or waits."""
@@ -269,17 +253,12 @@ class ConversationStore:
         return None if row is None else int(row["id"])
 
     def message(self, message_id: int) -> StoredMessage | None:
-        rows = self._database.rows("SELECT * FROM messages WHERE id = ? AND deleted_at IS NULL", (message_id,))
-        found = next(iter(read_rows(rows, read_message)), None)
-        if found is None:
-            return None
-        siblings = self._sibling_ids(found)
-        return replace(self._with_text(found), version=siblings.index(found.id) + 1, versions=len(siblings))
+        return self._messages.message(message_id)
 
     def versions(self, message_id: int) -> list[int]:
         """Ids of the message and its siblings, oldest first."""
         found = self.message(message_id)
-        return [] if found is None else self._sibling_ids(found)
+        return [] if found is None else self._messages.sibling_ids(found)
 
     def add_message(
         self,
@@ -347,6 +326,7 @@ class ConversationStore:
     def begin_answer(self, message_id: int) -> None:
         """The engine works on it now. What arrived before an interruption is kept."""
         answers.begin_answer(self._database, message_id, self._now())
+        self._messages.forget(message_id)
         self._notify()
 
     def append_tokens(self, message_id: int, token_ids: Sequence[int], text: str) -> None:
@@ -399,22 +379,6 @@ class ConversationStore:
         """Conversations whose title or messages contain ``query``, case ignored: titles first, then the latest."""
         return search.search(self._database, query, limit)
 
-    def _message_rows(self, conversation_id: int) -> list[sqlite3.Row]:
-        return self._database.rows(
-            "SELECT * FROM messages WHERE conversation_id = ? AND deleted_at IS NULL ORDER BY id", (conversation_id,)
-        )
-
-    def _with_text(self, message: StoredMessage) -> StoredMessage:
-        """An answer in the making has its words in pieces."""
-        return replace(message, text=self.text_so_far(message.id)) if message.state in WORKING else message
-
-    def _sibling_ids(self, message: StoredMessage) -> list[int]:
-        rows = self._database.rows(
-            "SELECT id FROM messages WHERE conversation_id = ? AND parent_id IS ? AND deleted_at IS NULL ORDER BY id",
-            (message.conversation_id, message.parent_id),
-        )
-        return [int(row["id"]) for row in rows]
-
     def _deactivate(self, conversation_id: int, parent_id: int | None) -> None:
         self._database.write(
             "UPDATE messages SET is_active = 0 WHERE conversation_id = ? AND parent_id IS ?",
@@ -427,6 +391,7 @@ class ConversationStore:
 
     def _ended(self, message_id: int) -> None:
         """An answer that ends before the reader's eyes is read."""
+        self._messages.forget(message_id)
         if self._open_id is not None:
             self._database.write(
                 "UPDATE conversations SET is_unread = 0 WHERE id = ?"

@@ -33,7 +33,7 @@ class SettingRow(QWidget):
         grid.setVerticalSpacing(look.s)
         grid.setColumnStretch(0, 1)
         grid.addWidget(line(), 0, 0, 1, 2)
-        grid.addLayout(_words(title, text), 1, 0)
+        grid.addWidget(_words(title, text), 1, 0, Qt.AlignmentFlag.AlignVCenter)
         self._note = paragraph("", "danger")
         self._note.hide()
         grid.addWidget(self._note, 3, 0, 1, 2)
@@ -67,13 +67,13 @@ class SettingRow(QWidget):
             self._grid.addWidget(self._control, 1, 1, Qt.AlignmentFlag.AlignRight | middle)
 
 
-def _words(title: str, text: str) -> QVBoxLayout:
+def _words(title: str, text: str) -> QWidget:
     """Close to each other however high the control beside them is."""
-    column = QVBoxLayout()
+    words = QWidget()
+    column = QVBoxLayout(words)
+    column.setContentsMargins(0, 0, 0, 0)
     column.setSpacing(2)
-    column.addStretch(1)
     column.addWidget(label(title))
     if text:
         column.addWidget(paragraph(text, "small"))
-    column.addStretch(1)
-    return column
+    return words

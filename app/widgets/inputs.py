@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QSpinBox, QTimeEdit, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QTimeEdit, QWidget
 
 _LEFT = 10
 
 Field = TypeVar("Field", bound=QAbstractSpinBox)
 
 
-def spin_box(name: str, parent: QWidget | None = None) -> QSpinBox:
-    """Whole numbers. ``name`` is the accessible name."""
-    return _padded(QSpinBox(parent), name)
-
-
 def double_spin_box(name: str, parent: QWidget | None = None) -> QDoubleSpinBox:
+    """``name`` is the accessible name."""
     return _padded(QDoubleSpinBox(parent), name)
 
 

@@ -2892,6 +2892,10 @@
         <translation>引擎正在重新启动，随后回答将继续</translation>
     </message>
     <message>
+        <source>The engine is not running</source>
+        <translation>引擎没有运行</translation>
+    </message>
+    <message>
         <source>Starting the engine</source>
         <translation>正在启动引擎</translation>
     </message>
@@ -3520,6 +3524,10 @@
     <message>
         <source>The damaged file was kept as {name}.</source>
         <translation>损坏的文件已保留为 {name}。</translation>
+    </message>
+    <message>
+        <source>The file of your chats was damaged. All that could be read of it is here.</source>
+        <translation>保存对话的文件已损坏。能读取的内容都在这里。</translation>
     </message>
     <message>
         <source>Safe mode: default settings hold, and the engine is not started.</source>

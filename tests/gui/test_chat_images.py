@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QImage
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.background import wait_for_background
 from app.chat.composer import ComposerMode
 from app.chat.footer_view import MessageAction
 from app.chat.image_views import ImageButton, ImageDialog
@@ -102,6 +103,7 @@ def test_an_image_can_be_taken_off_and_the_same_one_is_there_once(chat: Chat, tm
 def test_a_draft_keeps_its_images_over_a_restart(chat: Chat, tmp_path: Path) -> None:
     images = drop(chat, photo(tmp_path / "boat.png"), photo(tmp_path / "sea.png", "navy"))
     chat.page.composer.keep_draft()
+    wait_for_background()
     again = chat.new_page()
     assert again.composer.draft.images == images
     assert len(images) == 2

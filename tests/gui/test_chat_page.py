@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
+from app.background import wait_for_background
 from app.chat.composer import ComposerMode
 from app.chat.footer_view import MessageAction
 from app.chat.overflow_dialog import OverflowDialog, larger_context
@@ -151,6 +152,7 @@ def test_a_draft_is_kept_while_typing_and_found_again(chat: Chat) -> None:
     chat.page.composer.text.set_text("half a thought")
     chat.page.composer.files.add(Attachment("notes.txt", "abc"))
     chat.qtbot.waitUntil(lambda: chat.page.desk.id is not None, timeout=900)
+    wait_for_background()
     again = chat.new_page()
     assert again.composer.draft == Draft("half a thought", (Attachment("notes.txt", "abc"),))
 

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from app.background import wait_for_background
 from app.chat.page import ChatPage
 from tests.helpers.chat_services import chat_services, model_info
 from tests.helpers.fake_engine import FakeEngineHost
@@ -26,6 +27,7 @@ def start(tmp_path: Path, qtbot: QtBot) -> Iterator[Start]:
         page.open()
         yield page, engine
         page.close()
+        wait_for_background()
 
 
 def send(page: ChatPage, qtbot: QtBot, text: str) -> None:

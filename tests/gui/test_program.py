@@ -181,6 +181,14 @@ def test_damaged_settings_are_said(tmp_path: Path, qapp: QApplication, qtbot: Qt
     end(desk)
 
 
+def test_damaged_chats_are_said_with_where_they_were_kept(tmp_path: Path, qapp: QApplication, qtbot: QtBot) -> None:
+    (tmp_path / "conversations.sqlite3").write_bytes(b"not a database" * 500)
+    desk = Desk(tmp_path, qapp)
+    qtbot.waitUntil(lambda: "chats was damaged" in desk.program.window.notice.message())
+    assert "conversations.damaged-1.sqlite3" in desk.program.window.notice.accessibleName()
+    end(desk)
+
+
 def test_safe_mode_says_so_and_starts_nothing(tmp_path: Path, qapp: QApplication, qtbot: QtBot) -> None:
     desk = Desk(tmp_path, qapp, is_safe_mode=True)
     qtbot.waitUntil(lambda: "Safe mode" in desk.program.window.notice.message())

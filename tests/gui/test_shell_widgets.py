@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.crash import CrashReport
@@ -19,10 +19,12 @@ from app.paths import resources_dir
 from app.theme import Theme, ThemeChoice, tokens
 from app.tokens import DARK, LIGHT
 from app.widgets.buttons import SegmentedControl, icon_button
-from app.widgets.inputs import spin_box
+from app.widgets.column import CentredColumn
+from app.widgets.inputs import double_spin_box
 from app.widgets.labels import ElidedLabel
 from app.widgets.notice_bar import NoticeBar, NoticeKind, NoticeRow
-from app.widgets.question import QuestionDialog
+from app.widgets.question import NameDialog, QuestionDialog
+from app.widgets.side_panel import SidePanel
 from app.widgets.states import EmptyState, ProgressLine
 
 ICONS = sorted(each.stem for each in (resources_dir() / "icons").glob("*.svg"))
@@ -195,7 +197,7 @@ def test_a_button_of_an_icon_alone_has_a_name(theme: Theme, qtbot: QtBot) -> Non
 
 
 def test_a_number_field_is_named_and_padded(theme: Theme, qtbot: QtBot) -> None:
-    field = spin_box("Tokens")
+    field = double_spin_box("Tokens")
     qtbot.addWidget(field)
     assert field.accessibleName() == "Tokens"
     assert field.lineEdit().textMargins().left() > 0
@@ -230,3 +232,44 @@ def test_a_decorative_icon_is_drawn_anew_in_another_theme(theme: Theme, qtbot: Q
     theme.choose(ThemeChoice.DARK)
     QApplication.processEvents()
     assert picture.pixmap().toImage() != before
+
+
+def test_a_name_is_asked_and_never_nothing(theme: Theme, qtbot: QtBot) -> None:
+    dialog = NameDialog("Save as", "Keeps it.", name="Terse", yes="Save", no="Cancel")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.field.setText("  ")
+    assert not dialog.yes.isEnabled()
+    dialog.field.setText(" Brief ")
+    with qtbot.waitSignal(dialog.named) as named:
+        dialog.yes.click()
+    assert named.args == ["Brief"]
+
+
+@pytest.mark.parametrize(("width", "is_over"), [(900, False), (500, True)])
+def test_a_panel_lies_beside_a_page_or_over_it(theme: Theme, qtbot: QtBot, width: int, is_over: bool) -> None:
+    page, panel = QWidget(), QWidget()
+    panel.setFixedWidth(300)
+    both = SidePanel(page, panel, narrowest=440)
+    qtbot.addWidget(both)
+    both.resize(width, 400)
+    both.show()
+    assert panel.geometry().right() == width - 1
+    assert page.width() == (width if is_over else width - 300)
+    panel.hide()
+    assert page.width() == width
+
+
+def test_a_column_stays_in_the_middle_when_a_scroll_bar_comes(theme: Theme, qtbot: QtBot) -> None:
+    column = CentredColumn(400)
+    qtbot.addWidget(column)
+    column.resize(800, 300)
+    inside = QWidget()
+    inside.setFixedHeight(100)
+    column.column.addWidget(inside)
+    column.show()
+    before = inside.mapTo(column, QPoint(0, 0)).x()
+    inside.setFixedHeight(1000)
+    qtbot.waitUntil(column.verticalScrollBar().isVisible)
+    qtbot.waitUntil(lambda: inside.mapTo(column, QPoint(0, 0)).x() == before)
+    assert before == 200

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.background import wait_for_background
 from app.chat.page import ChatPage
 from app.services import Services
 from tests.helpers.chat_services import answer_request
@@ -37,6 +38,7 @@ class Chat:
         """As the program does it: the pages go before the store."""
         for page in self.pages:
             page.close()
+        wait_for_background()
         QApplication.processEvents()
 
     def write(self, text: str) -> None:

@@ -6,6 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
+from PySide6.QtCore import QBuffer, QPointF, Qt
+from PySide6.QtGui import QColor, QImage, QLinearGradient, QPainter
+
+from app.conversations.records import Attachment, Draft, StoredImage
 from app.conversations.store import ConversationStore
 from app.ledger_file import Tally, write_ledger
 from app.machine_record import MACHINE_FILE_NAME, write_machine
@@ -54,21 +58,29 @@ DRIVES = [
 SPEEDS = {"/home/lin/Strata models": 0.52 * GB, "/media/lin/Archive/Strata models": 0.16 * GB}
 
 
-def _model(title: str, nbytes: int, *, state: str = "ready", thinks: bool = False, folder: str = FOLDER) -> ModelInfo:
+def _model(
+    title: str,
+    nbytes: int,
+    *,
+    state: str = "ready",
+    thinks: bool = False,
+    sees: bool = False,
+    folder: str = FOLDER,
+) -> ModelInfo:
     name = title.replace("/", "--") + "@9c1f2ab4"
-    return ModelInfo(
-        name, title, state, nbytes, f"{folder}/{name}", "bfloat16", "Qwen3", 40_960, True, thinks, f"/from/{title}"
-    )
+    path, source = f"{folder}/{name}", f"/from/{title}"
+    return ModelInfo(name, title, state, nbytes, path, "bfloat16", "Qwen3", 40_960, True, thinks, source, sees)
 
 
 STARTER = _model("HuggingFaceTB/SmolLM2-135M-Instruct", 269_000_000)
 QWEN = _model("Qwen/Qwen3-8B", 16_400_000_000, thinks=True)
 MISTRAL = _model("mistralai/Mistral-7B-Instruct-v0.3", 14_500_000_000)
+SEEING = _model("Qwen/Qwen3-VL-8B-Instruct", 17_500_000_000, sees=True)
 HALF = _model("Qwen/Qwen3-14B", 11_800_000_000, state="unfinished")
 AWAY = _model("Qwen/Qwen3-32B", 65_500_000_000, state="away", folder=USB_FOLDER)
-MODELS = [QWEN, MISTRAL, STARTER, HALF, AWAY]
+MODELS = [QWEN, MISTRAL, SEEING, STARTER, HALF, AWAY]
 MODEL_FOLDERS = [
-    FolderReport(FOLDER, True, True, 4, 43 * GB, 1000 * GB, 412 * GB, False),
+    FolderReport(FOLDER, True, True, 5, 60 * GB, 1000 * GB, 412 * GB, False),
     FolderReport(USB_FOLDER, False, False, 1, 65_500_000_000, 0, 0, True),
 ]
 
@@ -188,3 +200,44 @@ def fill_chats(store: ConversationStore, language: str) -> None:
     store.rename_conversation(chat.id, TITLES[language])
     question = store.add_message(chat.id, "user", QUESTION[language], parent_id=None)
     store.add_message(chat.id, "assistant", ANSWER[language], parent_id=question.id, model=QWEN.name)
+
+
+IMAGE_TITLES = {"en": "Where is this?", "zh_CN": "这是哪里？"}
+IMAGE_ANSWERS = {
+    "en": "A calm evening by the sea: the sun stands **a hand's breadth above the horizon**, and the sky is clear.",
+    "zh_CN": "海边一个平静的傍晚：太阳离**地平线约一掌高**，天空晴朗。",
+}
+
+
+def seascape(*, width: int, height: int) -> bytes:
+    """A picture somebody might have taken, as the contents of a PNG file."""
+    image = QImage(width, height, QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    sky = QLinearGradient(0, 0, 0, height)
+    for place, colour in ((0.0, "#7db8e8"), (0.58, "#f6d9ae"), (0.59, "#2f6f8f"), (1.0, "#123a52")):
+        sky.setColorAt(place, QColor(colour))
+    painter.fillRect(image.rect(), sky)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor("#e8623a"))
+    painter.drawEllipse(QPointF(width * 0.68, height * 0.45), height * 0.07, height * 0.07)
+    painter.end()
+    buffer = QBuffer()
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return bytes(buffer.data().data())
+
+
+def add_image_chat(store: ConversationStore, language: str) -> int:
+    """One with two pictures in it, and a third in its draft."""
+    sizes = {"harbour.png": (1600, 1000), "beach.png": (900, 1200), "evening.png": (1200, 1200)}
+    images = [
+        StoredImage(name, store.images.add(seascape(width=width, height=height)), width, height)
+        for name, (width, height) in sizes.items()
+    ]
+    chat = store.add_conversation(model=SEEING.name)
+    store.rename_conversation(chat.id, IMAGE_TITLES[language])
+    question = store.add_message(chat.id, "user", IMAGE_TITLES[language], parent_id=None, images=images[:2])
+    store.add_message(chat.id, "assistant", IMAGE_ANSWERS[language], parent_id=question.id, model=SEEING.name)
+    store.save_draft(chat.id, Draft("", (Attachment("log.txt", "x"),), (images[2],)))
+    return chat.id

@@ -63,6 +63,35 @@ def test_a_regenerated_answer_is_a_sibling_and_nothing_is_lost(store: Conversati
     assert store.versions(first) == [first, second]
 
 
+def test_what_is_read_is_what_is_on_the_disk_whatever_happened_since_it_was_read_last(tmp_path: Path) -> None:
+    path = tmp_path / "c.db"
+    store = ConversationStore(path)
+    chat, other = store.add_conversation(), store.add_conversation()
+    question, first = ask(store, chat.id, "Name a tree")
+    ask(store, other.id, "Something else")
+    second = store.add_message(chat.id, "assistant", "Elm", parent_id=question).id
+
+    def happens() -> Iterator[object]:
+        yield store.activate(first)
+        yield store.begin_answer(first)
+        yield store.append_tokens(first, [1], "<think>hm</think>")
+        yield store.finish_answer(first, generation_result("Oak"))
+        yield store.messages(other.id)
+        yield store.delete_message(first)
+        yield store.restore_message(first)
+        yield store.fail_answer(ask(store, chat.id, "Why?", parent_id=first)[1], "no")
+        yield store.activate(second)
+
+    for _ in happens():
+        read = store.messages(chat.id)
+        anew = ConversationStore(path)
+        assert read == anew.messages(chat.id)
+        assert store.path_to(read[-1].id) == anew.path_to(read[-1].id)
+        assert store.all_messages(chat.id) == anew.all_messages(chat.id)
+        anew.close()
+    store.close()
+
+
 def test_tokens_survive_reopening_and_the_answer_can_go_on(tmp_path: Path) -> None:
     path = tmp_path / "conversations.db"
     store = ConversationStore(path)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from app.chat.live_progress import LivePhase, LiveProgress
-from engine.events import LayerProgress, LoadProgress, PassKind
+from dataclasses import replace
+
+from app.chat.live_progress import LivePhase, LiveProgress, Strip
+from engine.events import LayerProgress, Loaded, LoadProgress, PassKind
+from tests.helpers.fake_engine import load_events
 
 
 class Clock:
@@ -95,3 +98,32 @@ def test_a_dead_engine_is_said_and_forgotten_when_it_goes_on() -> None:
     assert progress.strip.count == 0
     progress.take(layer(1))
     assert progress.phase is LivePhase.WRITING
+
+
+def test_the_line_says_whether_there_is_an_engine() -> None:
+    clock = Clock()
+    progress = LiveProgress(clock)
+    progress.begin()
+    progress.has_engine = False
+    assert progress.line() == "Starting the engine"
+    progress.is_engine_dead = True
+    clock.time += 600
+    assert progress.line() == "The engine is not running"
+
+
+def test_the_strip_fills_while_a_model_loads_and_knows_one_that_stays_whole() -> None:
+    progress = LiveProgress()
+    progress.take(LoadProgress(1, 4, 250, 1000))
+    assert progress.strip == Strip(share=0.25)
+    whole = next(each for each in load_events("/models/tiny") if isinstance(each, Loaded))
+    progress.begin_reading(replace(whole, streamed_bytes=0))
+    progress.take(layer(2))
+    assert progress.strip.resident == frozenset(range(1, 31))
+
+
+def test_the_time_to_the_next_token_runs_on_between_two_events() -> None:
+    clock = Clock()
+    progress = LiveProgress(clock)
+    progress.take(replace(layer(2), pass_seconds_left=9.0))
+    clock.time += 4
+    assert progress.line().endswith("next token in about 5 s")
