@@ -23,7 +23,10 @@ class CatalogueEntry:
     """One model a hub offers. Counts of parameters are rounded; ``weight_bytes`` is what its weight files take.
 
     ``active_parameters`` are those at work on one token (all of them in a dense model). ``languages`` and
-    ``sentence`` are keyed by language code. ``is_supported`` is False where this version refuses the format.
+    ``sentence`` are keyed by language code. ``table_parameters`` of the ``parameters`` are in a lookup table that stays
+    on the disk. The last three, 0 where unknown, are the engine's own plan of the published config: a usual
+    conversation's cache, and beside it the least memory that runs the model on a graphics card and on a computer
+    without one.
     """
 
     repo: str
@@ -46,7 +49,10 @@ class CatalogueEntry:
     sentence: Mapping[str, str]
     is_bundled: bool
     has_thinking: bool
-    is_supported: bool
+    table_parameters: int
+    cache_bytes: int
+    least_device_bytes: int
+    least_memory_bytes: int
 
     @property
     def loaded_bytes(self) -> int:
@@ -65,7 +71,7 @@ class CatalogueEntry:
 
 
 def read_catalogue() -> tuple[CatalogueEntry, ...]:
-    """The shipped catalogue, smallest first, what this version cannot run last."""
+    """The shipped catalogue, smallest first."""
     return parse_catalogue((resources_dir() / "catalogue.json").read_text(encoding="utf-8"))
 
 
@@ -75,7 +81,7 @@ def parse_catalogue(text: str) -> tuple[CatalogueEntry, ...]:
     if document["format"] != _FORMAT:
         raise ValueError(f"catalogue format {document['format']}, expected {_FORMAT}")
     entries = [_entry(row) for row in document["models"]]
-    return tuple(sorted(entries, key=lambda entry: (not entry.is_supported, entry.parameters)))
+    return tuple(sorted(entries, key=lambda entry: entry.parameters))
 
 
 def find_entry(entries: tuple[CatalogueEntry, ...], repo: str) -> CatalogueEntry | None:
@@ -112,5 +118,8 @@ def _entry(row: dict[str, Any]) -> CatalogueEntry:
         sentence=cast(Mapping[str, str], row["sentence"]),
         is_bundled=bool(row.get("is_bundled", False)),
         has_thinking=bool(row.get("has_thinking", False)),
-        is_supported="needs" not in row,
+        table_parameters=int(row.get("table_parameters", 0)),
+        cache_bytes=int(row.get("cache_bytes", 0)),
+        least_device_bytes=int(row.get("least_device_bytes", 0)),
+        least_memory_bytes=int(row.get("least_memory_bytes", 0)),
     )

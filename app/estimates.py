@@ -84,7 +84,8 @@ NO_EXPERTS = ExpertShape(0.0, 0, 0, 0)
 class ModelShape:
     """Bytes in memory. ``lookup_bytes`` is an embedding of which only rows are read; ``head_bytes`` is used whole.
 
-    A layer is one block; routed experts are in none, they stream one by one.
+    A layer is one block; routed experts are in none, they stream one by one. The least memory that runs the model
+    beside its conversation, on a graphics card and without one, is 0 where the engine's plan of it is not known.
     """
 
     layers: int
@@ -93,6 +94,8 @@ class ModelShape:
     lookup_bytes: float
     cache_bytes: float
     experts: ExpertShape = NO_EXPERTS
+    least_device_bytes: float = 0.0
+    least_memory_bytes: float = 0.0
 
     @property
     def used_bytes(self) -> float:
@@ -137,20 +140,23 @@ def shape_of(entry: CatalogueEntry) -> ModelShape:
     outside = embedding if entry.is_tied else 2 * embedding
     key_width = min(_KEY_WIDTH, entry.hidden_size)
     experts = _experts_of(
-        entry.parameters * entry.bytes_per_parameter,
+        (entry.parameters - entry.table_parameters) * entry.bytes_per_parameter,
         entry.active_parameters * entry.bytes_per_parameter,
         entry.layers,
         entry.experts,
         entry.experts_per_token,
     )
-    inside = entry.loaded_bytes - outside - experts.count * experts.nbytes
+    table = entry.table_parameters * entry.bytes_per_parameter
+    inside = entry.loaded_bytes - outside - table - experts.count * experts.nbytes
     return ModelShape(
         layers=entry.layers,
         layer_bytes=max(inside, 0) / entry.layers,
         head_bytes=embedding,
         lookup_bytes=0 if entry.is_tied else embedding,
-        cache_bytes=2 * 2 * key_width * entry.layers * min(_CONTEXT_TOKENS, entry.context),
+        cache_bytes=entry.cache_bytes or 2 * 2 * key_width * entry.layers * min(_CONTEXT_TOKENS, entry.context),
         experts=experts,
+        least_device_bytes=entry.least_device_bytes,
+        least_memory_bytes=entry.least_memory_bytes,
     )
 
 
@@ -193,9 +199,9 @@ def estimate(shape: ModelShape, machine: MachineReport) -> Estimate | Shortage:
     memory = _memory_of(machine)
     experts = shape.experts
     room = memory.device - shape.cache_bytes - experts.least_bytes
-    largest = max(shape.layer_bytes, shape.head_bytes)
-    if room < largest:
-        return Shortage(round(largest + shape.cache_bytes + experts.least_bytes), round(max(memory.device, 0)))
+    least = _least_bytes(shape, has_card=memory.bus is not None)
+    if memory.device < least + shape.cache_bytes:
+        return Shortage(round(least + shape.cache_bytes), round(max(memory.device, 0)))
     others = (experts.count - experts.in_layer) * experts.nbytes
     computed = shape.used_bytes + experts.routed * experts.nbytes
     if shape.used_bytes + shape.lookup_bytes + others <= room:
@@ -218,6 +224,12 @@ def estimate(shape: ModelShape, machine: MachineReport) -> Estimate | Shortage:
         times.append((away + missed) / memory.bus)
     taken = on_device + slots + on_host + host_slots + cached * experts.nbytes + shape.cache_bytes
     return Estimate(max(times), round(streamed), round(taken))
+
+
+def _least_bytes(shape: ModelShape, *, has_card: bool) -> float:
+    """What has to be in memory at once beside the conversation; one whole block where nothing better is known."""
+    planned = shape.least_device_bytes if has_card else shape.least_memory_bytes
+    return planned or max(shape.layer_bytes, shape.head_bytes) + shape.experts.least_bytes
 
 
 def _cached_experts(experts: ExpertShape, spare: float) -> int:

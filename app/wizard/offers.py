@@ -99,9 +99,7 @@ def _offer_of(
 ) -> Offer:
     action = Action.DOWNLOAD if can_download else Action.BRING
     source, place = entry.repo, ""
-    if not entry.is_supported:
-        action = Action.LATER
-    elif entry.is_bundled:
+    if entry.is_bundled:
         action, source = Action.USE, STARTER_SOURCE
     elif here is not None:
         action, source, place = Action.USE, here.source, str(here.place)
@@ -114,9 +112,7 @@ def _offer_of_found(model: FoundModel, entry: CatalogueEntry | None, machine: Ma
     found = (
         estimate(shape_of_name(model.title, model.nbytes, entry), machine) if is_known and machine is not None else None
     )
-    is_supported = entry is None or entry.is_supported
-    action = Action.USE if is_supported else Action.LATER
-    return Offer(model.title, model.source, action, model.nbytes, entry, found, str(model.place))
+    return Offer(model.title, model.source, Action.USE, model.nbytes, entry, found, str(model.place))
 
 
 def _offer_of_hit(hit: HubModel, entry: CatalogueEntry | None, machine: MachineReport | None) -> Offer:

@@ -1,7 +1,12 @@
 """Every family of transformers' causal-LM mapping: streamed from its split, compared with plain transformers.
 
 A family is *equal* when its prompt logits and 16 greedy tokens are the same bits with everything resident, with
-one block at a time, and on a simulated device fed from the disk.   python -m tests.parity.walk [FAMILY…]
+one block at a time, and on a simulated device fed from the disk.
+
+    python -m tests.parity.walk [--record] [FAMILY…]
+
+``--record`` writes what was found into ``tests/parity/results.json``, beside what is known of the families that were
+not walked, and makes ``docs/models.md`` of it.
 """
 
 from __future__ import annotations
@@ -9,27 +14,50 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 import transformers
 
-from tests.helpers.families import SKIPPED, family_names, make_checkpoint, plain_outputs
+from engine.store.manifest import read_manifest
+from tests.helpers.families import (
+    SKIPPED,
+    PlainOutputs,
+    family_names,
+    make_checkpoint,
+    plain_outputs,
+)
+from tests.helpers.quantised_checkpoints import load_expanded, make_compressed, make_fp8, make_mxfp4
 from tests.helpers.splits import PROMPT, cut, load, residency, streamed_outputs
 
 RESIDENCIES = ("all resident", "one slot", "device, one slot")
 NEW_TOKENS = 16
 
+PACKED: Mapping[str, Callable[[Path], Path]] = {
+    "deepseek_v3+fp8": make_fp8,
+    "gpt_oss+mxfp4": make_mxfp4,
+    "deepseek_v3+compressed_int4": partial(make_compressed, kind="int4"),
+    "qwen3_moe+compressed_mxfp4": partial(make_compressed, kind="mxfp4", family="qwen3_moe"),
+    "mixtral+compressed_fp8": partial(make_compressed, kind="fp8", family="mixtral"),
+}
+"""Checkpoints with packed experts, compared with what transformers expands them to."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``reason`` is empty where all is equal."""
+    """``reason`` is empty where all is equal. ``experts`` and ``packed``: how many layers stream them one by one, and
+    how many of these have them packed.
+    """
 
     family: str
     blocks: int
     seconds: float
     reason: str
+    experts: int = 0
+    packed: int = 0
 
     @property
     def is_equal(self) -> bool:
@@ -39,11 +67,12 @@ class Verdict:
 def compare(family: str, folder: Path) -> Verdict:
     """Builds, cuts, streams and compares one family below ``folder``."""
     started = time.perf_counter()
-    checkpoint = make_checkpoint(family, folder / "checkpoint")
-    plain = plain_outputs(checkpoint, PROMPT, NEW_TOKENS)
-    blocks = 0
+    checkpoint, plain = _make(family, folder / "checkpoint")
+    blocks = experts = packed = 0
     try:
         split = cut(checkpoint, folder)
+        entries = read_manifest(split).experts
+        experts, packed = len(entries), sum(bool(entry.packed) for entry in entries)
         problems: list[str] = []
         for name in RESIDENCIES:
             loaded = load(split, *residency(split, name))
@@ -59,7 +88,16 @@ def compare(family: str, folder: Path) -> Verdict:
         reason = "; ".join(problems)
     except Exception as error:  # a walk reports a family that breaks and goes on
         reason = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:160]
-    return Verdict(family, blocks, time.perf_counter() - started, reason)
+    return Verdict(family, blocks, time.perf_counter() - started, reason, experts, packed)
+
+
+def _make(family: str, folder: Path) -> tuple[Path, PlainOutputs]:
+    """A checkpoint, and what plain transformers answers for it."""
+    if family in PACKED:
+        checkpoint = PACKED[family](folder)
+        return checkpoint, plain_outputs(checkpoint, PROMPT, NEW_TOKENS, load=load_expanded)
+    checkpoint = make_checkpoint(family, folder)
+    return checkpoint, plain_outputs(checkpoint, PROMPT, NEW_TOKENS)
 
 
 def _first_difference(one: list[int], other: tuple[int, ...]) -> int:
@@ -86,4 +124,9 @@ def walk(families: list[str]) -> list[Verdict]:
 
 
 if __name__ == "__main__":
-    walk(sys.argv[1:] or family_names())
+    wanted = [name for name in sys.argv[1:] if name != "--record"]
+    found = walk(wanted or [*family_names(), *PACKED])
+    if "--record" in sys.argv[1:]:
+        from tests.parity.models_page import record
+
+        record(found)

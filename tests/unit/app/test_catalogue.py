@@ -15,11 +15,9 @@ def test_the_starter_is_the_first_row_and_comes_with_the_program() -> None:
     assert sum(entry.is_bundled for entry in CATALOGUE) == 1
 
 
-def test_what_this_version_refuses_comes_last() -> None:
-    supported = [entry.is_supported for entry in CATALOGUE]
-    assert supported == sorted(supported, reverse=True)
-    refused = {entry.dtype for entry in CATALOGUE if not entry.is_supported}
-    assert refused == {"float8_e4m3fn", "mxfp4"}
+def test_the_largest_comes_last() -> None:
+    assert CATALOGUE[-1].repo == "moonshotai/Kimi-K3"
+    assert [entry.parameters for entry in CATALOGUE] == sorted(entry.parameters for entry in CATALOGUE)
 
 
 def test_no_repo_is_listed_twice() -> None:

@@ -22,7 +22,7 @@ def test_without_a_download_a_row_asks_for_files_and_the_starter_is_ready() -> N
     actions = {offer.entry.repo: offer.action for offer in offers if offer.entry}
     assert actions["HuggingFaceTB/SmolLM2-135M-Instruct"] is Action.USE
     assert actions["Qwen/Qwen3-8B"] is Action.BRING
-    assert actions["deepseek-ai/DeepSeek-V3"] is Action.LATER
+    assert actions["deepseek-ai/DeepSeek-V3"] is Action.BRING
     assert recommend(offers, MACHINE) == offers[0]
     assert offers[0].source == STARTER_SOURCE
 
@@ -37,7 +37,7 @@ def test_what_is_on_the_computer_already_is_used_and_recommended() -> None:
 def test_with_a_download_the_largest_comfortable_ungated_model_is_recommended() -> None:
     best = recommend(catalogue_offers(CATALOGUE, MACHINE, [], can_download=True), MACHINE)
     assert best is not None
-    assert best.title == "Qwen3 30B-A3B"
+    assert best.title == "gpt-oss 120B"
     assert best.action is Action.DOWNLOAD
 
 
