@@ -11,11 +11,11 @@ Knows no Qt and no sentences (``app.verdicts``).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.catalogue import CatalogueEntry
-from engine.api import MachineReport, WeightShape, expected_hit_rate
+from engine.api import EXPANSION_COST, MachineReport, WeightShape, expected_hit_rate
 
 TYPICAL_ANSWER_TOKENS = 300
 
@@ -30,6 +30,9 @@ _ASSUMED_BUS = 12e9
 _ASSUMED_DEVICE_MEMORY = 200e9
 """Bytes per second. The probe measures the disk and the processor; these two are those of a modest graphics
 card (PCIe 3 x16, 200 GB/s) and matter only where little or nothing is read from the disk."""
+
+_BYTES_EXPANDED = 2
+"""Packed experts are expanded to bfloat16."""
 
 _UNKNOWN_LAYERS = 32
 _USUAL_EXPERTS = 128
@@ -64,17 +67,26 @@ def pace_of(s_per_token: float) -> Pace:
 
 @dataclass(frozen=True, slots=True)
 class ExpertShape:
-    """Routed experts, each a record of ``nbytes``: of ``count`` a token uses ``routed``, ``in_layer`` of one layer."""
+    """Routed experts, each a record of ``nbytes``: of ``count`` a token uses ``routed``, ``in_layer`` of one layer.
+
+    A packed one takes ``expanded_nbytes`` while it is used.
+    """
 
     nbytes: float
     count: int
     routed: int
     in_layer: int
+    expanded_nbytes: float = 0.0
 
     @property
     def least_bytes(self) -> float:
         """Without room for the experts of one layer nothing runs."""
         return self.in_layer * self.nbytes
+
+    @property
+    def computed_bytes(self) -> float:
+        """What computing with one token's experts takes, as bytes that are read."""
+        return self.routed * (self.nbytes + EXPANSION_COST * self.expanded_nbytes)
 
 
 NO_EXPERTS = ExpertShape(0.0, 0, 0, 0)
@@ -146,6 +158,9 @@ def shape_of(entry: CatalogueEntry) -> ModelShape:
         entry.experts,
         entry.experts_per_token,
     )
+    if entry.bytes_per_parameter < _BYTES_EXPANDED:
+        expanded = experts.nbytes / entry.bytes_per_parameter * _BYTES_EXPANDED
+        experts = replace(experts, expanded_nbytes=expanded)
     table = entry.table_parameters * entry.bytes_per_parameter
     inside = entry.loaded_bytes - outside - table - experts.count * experts.nbytes
     return ModelShape(
@@ -169,7 +184,9 @@ def shape_of_weights(weights: WeightShape, entry: CatalogueEntry | None = None) 
         head_bytes=max(weights.used_bytes - weights.layers * weights.layer_bytes, 0),
         lookup_bytes=weights.lookup_bytes,
         cache_bytes=shape_of(entry).cache_bytes if entry else usual_cache_bytes,
-        experts=ExpertShape(weights.expert_bytes, weights.experts, weights.routed, weights.routed_in_layer),
+        experts=ExpertShape(
+            weights.expert_bytes, weights.experts, weights.routed, weights.routed_in_layer, weights.expanded_bytes
+        ),
     )
 
 
@@ -203,7 +220,7 @@ def estimate(shape: ModelShape, machine: MachineReport) -> Estimate | Shortage:
     if memory.device < least + shape.cache_bytes:
         return Shortage(round(least + shape.cache_bytes), round(max(memory.device, 0)))
     others = (experts.count - experts.in_layer) * experts.nbytes
-    computed = shape.used_bytes + experts.routed * experts.nbytes
+    computed = shape.used_bytes + experts.computed_bytes
     if shape.used_bytes + shape.lookup_bytes + others <= room:
         taken = shape.used_bytes + shape.lookup_bytes + experts.count * experts.nbytes + shape.cache_bytes
         return Estimate(computed / memory.speed, 0, round(taken))

@@ -30,6 +30,7 @@ from engine.reports import ModelInfo as ModelInfo
 from engine.reports import ModelPlan as ModelPlan
 from engine.reports import WeightShape as WeightShape
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES as DEFAULT_FLOOR_BYTES
+from engine.streaming.residency import EXPANSION_COST as EXPANSION_COST
 from engine.streaming.residency import expected_hit_rate as expected_hit_rate
 
 

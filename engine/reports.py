@@ -11,7 +11,7 @@ class WeightShape:
 
     ``used_bytes`` are all blocks used whole, of which one of the ``layers`` takes ``layer_bytes``; of ``lookup_bytes``
     only rows are read. Of ``experts``, each of ``expert_bytes``, a token uses ``routed``, and at most
-    ``routed_in_layer`` of one layer.
+    ``routed_in_layer`` of one layer. A packed one takes ``expanded_bytes`` when it is used, 0 where none is packed.
     """
 
     layers: int
@@ -22,6 +22,7 @@ class WeightShape:
     experts: int = 0
     routed: int = 0
     routed_in_layer: int = 0
+    expanded_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,9 @@ from app.wizard.flow import STARTER_SOURCE
 from app.wizard.found_models import FoundModel
 from engine.api import HubModel, MachineReport
 
+MOST_RECOMMENDED_BYTES = 20_000_000_000
+"""To be fetched: an hour with a usual line of 50 Mbit/s. Whoever wants more chooses it."""
+
 FLOOR_BYTES = 2_000_000_000
 """Kept free on the drive, as the engine keeps it (``engine.store.disk_plan``)."""
 
@@ -127,7 +130,9 @@ def _is_good(offer: Offer, machine: MachineReport) -> bool:
     entry = offer.entry
     if entry is None or offer.action not in (Action.USE, Action.DOWNLOAD):
         return False
-    if offer.source == STARTER_SOURCE or (entry.is_gated and offer.action is Action.DOWNLOAD):
+    if offer.source == STARTER_SOURCE:
+        return False
+    if offer.action is Action.DOWNLOAD and (entry.is_gated or entry.weight_bytes > MOST_RECOMMENDED_BYTES):
         return False
     need = disk_need(entry) if offer.action is Action.DOWNLOAD else entry.loaded_bytes
     is_quick = offer.pace in (Pace.INSTANT, Pace.COMFORTABLE)

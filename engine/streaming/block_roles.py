@@ -33,6 +33,7 @@ def expert_sizes(files: Iterable[BlockEntry]) -> ExpertSizes | None:
         floor_slots=max(entry.routed for entry in experts),
         routed_slots=sum(entry.routed for entry in experts),
         scratch_nbytes=scratch_nbytes(experts),
+        expanded_nbytes=max(entry.expanded_nbytes for entry in experts),
     )
 
 
@@ -54,6 +55,7 @@ def weight_shape(manifest: Manifest) -> WeightShape:
         used_bytes=sum(used),
         lookup_bytes=sum(block.nbytes for block in blocks if block.role is Role.LOOKUP),
         expert_bytes=experts.slot_nbytes,
+        expanded_bytes=experts.expanded_nbytes,
         experts=experts.count,
         routed=experts.routed_slots,
         routed_in_layer=experts.floor_slots,

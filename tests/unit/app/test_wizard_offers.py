@@ -34,10 +34,10 @@ def test_what_is_on_the_computer_already_is_used_and_recommended() -> None:
     assert (best.source, best.action) == (QWEN_HERE.source, Action.USE)
 
 
-def test_with_a_download_the_largest_comfortable_ungated_model_is_recommended() -> None:
+def test_with_a_download_the_largest_comfortable_ungated_model_of_an_hour_is_recommended() -> None:
     best = recommend(catalogue_offers(CATALOGUE, MACHINE, [], can_download=True), MACHINE)
     assert best is not None
-    assert best.title == "gpt-oss 120B"
+    assert best.title == "Qwen3 8B"
     assert best.action is Action.DOWNLOAD
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
 from engine.errors import BudgetTooSmall
 from engine.streaming.residency import (
+    EXPANSION_COST,
     BlockSize,
     Budgets,
     ExpertSizes,
@@ -289,3 +291,15 @@ def test_a_cached_expert_comes_before_a_tower() -> None:
     assert [tier for name, tier in plan.tiers if name.startswith("tower")] == [Tier.DISK] * 20
     assert plan.experts is not None
     assert plan.experts.count == 90
+
+
+def test_what_packed_experts_cost_to_expand_is_in_the_prediction() -> None:
+    plain = ExpertSizes(slot_nbytes=4096, count=64, floor_slots=4, routed_slots=32)
+    packed = replace(plain, scratch_nbytes=32768, expanded_nbytes=16384)
+    speeds = Speeds(disk=1e12, memory=1e6)
+    blocks = [BlockSize("norm", Role.ONCE, 4096)]
+    quick, slow = (
+        plan_residency(blocks, Budgets(1 << 20, 0), is_unified=True, experts=sizes).predict_pass_s(speeds)
+        for sizes in (plain, packed)
+    )
+    assert slow - quick == pytest.approx(32 * EXPANSION_COST * 16384 / 1e6)
