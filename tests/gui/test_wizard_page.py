@@ -419,7 +419,7 @@ def test_the_recommended_download_says_what_is_fetched_and_becomes_a_job(
     assert page.cost.box.text() == "Keep the downloaded files as well"
     assert any(label.text() == "16.0 GB" for label in page.cost.findChildren(QLabel))
     click(qtbot, page.cost.forward)
-    assert engine.asked("download")[0].args[0] == "Qwen/Qwen3-30B-A3B"
+    assert engine.asked("download")[0].args[0] == "Qwen/Qwen3-8B"
     assert services.jobs.jobs()[0].kind is JobKind.DOWNLOAD
 
 
