@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QStackedWidget,
 
 from app.catalogue import read_catalogue
 from app.chat_start import start_chat
+from app.code_dialog import retry_job
 from app.engine_calls import EngineCall
 from app.engine_host import EngineState
 from app.icons import icon
@@ -262,7 +263,7 @@ class LibraryPage(QWidget):
             if job.state is JobState.PAUSED:
                 jobs.resume(job.id)
             else:
-                jobs.retry(job.id)
+                self._retry(job.id)
         if any(job.state is not JobState.DONE for job in begun):
             return
         target = Path(info.path).parent
@@ -321,12 +322,17 @@ class LibraryPage(QWidget):
         row.pause_asked.connect(lambda: board.pause(job.id))
         row.resume_asked.connect(lambda: board.resume(job.id))
         row.cancel_asked.connect(lambda: board.cancel(job.id))
-        row.retry_asked.connect(lambda: board.retry(job.id))
+        row.retry_asked.connect(lambda: self._retry(job.id))
         row.dismiss_asked.connect(lambda: board.remove(job.id))
         self._job_rows[job.id] = row
         self._jobs.addWidget(row)
         self._jobs_box.show()
         self._stack.setCurrentWidget(self._scroll)
+
+    def _retry(self, job_id: str) -> None:
+        job = self._services.jobs.job(job_id)
+        if job is not None:
+            retry_job(job, self._services.jobs, self._services.engine, self)
 
     def _drop_job_row(self, job_id: str) -> None:
         row = self._job_rows.pop(job_id, None)

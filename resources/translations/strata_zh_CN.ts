@@ -389,6 +389,37 @@
     </message>
 </context>
 <context>
+    <name>CodeDialog</name>
+    <message>
+        <source>Files of the model&apos;s code</source>
+        <translation>该模型的代码文件</translation>
+    </message>
+    <message>
+        <source>Don&apos;t run it</source>
+        <translation>不运行</translation>
+    </message>
+    <message>
+        <source>Allow for this model and version</source>
+        <translation>允许此模型的这一版本</translation>
+    </message>
+    <message>
+        <source>Run the code that comes with this model?</source>
+        <translation>要运行此模型自带的代码吗？</translation>
+    </message>
+    <message>
+        <source>{model}, version {revision}, runs only with these Python files:</source>
+        <translation>{model}（版本 {revision}）只有用以下 Python 文件才能运行：</translation>
+    </message>
+    <message>
+        <source>This code is not Strata&apos;s, and Strata has not checked it. It can do anything you can do on this computer: read, change and delete your files, and send them elsewhere.</source>
+        <translation>这些代码不是 Strata 的，Strata 也没有检查过。凡是您在这台电脑上能做的事，它都能做：读取、修改和删除您的文件，并把它们发送到别处。</translation>
+    </message>
+    <message>
+        <source>If the files change, you are asked again.</source>
+        <translation>如果这些文件有变化，会再次询问您。</translation>
+    </message>
+</context>
+<context>
     <name>CodeView</name>
     <message>
         <source>Copy the code</source>
@@ -2579,10 +2610,6 @@
         <translation>继续 {title}</translation>
     </message>
     <message>
-        <source>Try again</source>
-        <translation>重试</translation>
-    </message>
-    <message>
         <source>Cancel {title}</source>
         <translation>取消 {title}</translation>
     </message>
@@ -2680,6 +2707,14 @@
     <message>
         <source>Paused: the hub cannot be reached. It is tried again at {time}.</source>
         <translation>已暂停：无法连接 Hub。将在 {time} 重试。</translation>
+    </message>
+    <message>
+        <source>Look at its code</source>
+        <translation>查看其代码</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
     </message>
     <message>
         <source>Checking what is there already</source>
@@ -3635,10 +3670,6 @@
     <message>
         <source>Cancelled.</source>
         <translation>已取消。</translation>
-    </message>
-    <message>
-        <source>Try again</source>
-        <translation>重试</translation>
     </message>
 </context>
 <context>

@@ -69,6 +69,7 @@ def test_code_does_not_run_unless_it_is_allowed(checkpoint: Path, marker: Path, 
         with pytest.raises(CodeNotAllowed, match="does not run code that comes with a model") as caught:
             call()
         assert caught.value.files == ("configuration_own.py", "modeling_own.py")
+        assert caught.value.sizes == tuple((checkpoint / name).stat().st_size for name in caught.value.files)
         assert caught.value.model == "local/own"
     assert not marker.exists()
     assert main(["plan", str(checkpoint), *data_of(engine)]) == 1
@@ -110,6 +111,24 @@ def test_changed_code_and_another_computer_are_asked_about_again(
     (engine.store.data_dir / CONSENTS_NAME).write_text("not JSON")
     with pytest.raises(CodeNotAllowed):
         load(engine, folder)
+
+
+def test_a_yes_is_to_the_code_that_was_shown(checkpoint: Path, marker: Path, engine: LocalEngine) -> None:
+    shown = refusal(engine, checkpoint)
+    modeling = checkpoint / "modeling_own.py"
+    text = modeling.read_text()
+    modeling.write_text(text + "# changed while the question was open")
+    engine.allow_shown_code(shown.model, shown.revision, shown.digest)
+    assert refusal(engine, checkpoint).digest != shown.digest
+    assert not marker.exists()
+    modeling.write_text(text)
+    assert engine.plan(str(checkpoint), CPU).architecture == "OwnForCausalLM"
+
+
+def refusal(engine: LocalEngine, checkpoint: Path) -> CodeNotAllowed:
+    with pytest.raises(CodeNotAllowed) as caught:
+        engine.plan(str(checkpoint), CPU)
+    return caught.value
 
 
 def test_the_command_line_allows_code_by_an_option(checkpoint: Path, marker: Path, engine: LocalEngine) -> None:
