@@ -32,6 +32,9 @@ class RemoteCode:
     digest: str
 
 
+NO_CODE = RemoteCode((), (), "")
+
+
 @dataclass(frozen=True, slots=True)
 class _Consent:
     model: str
