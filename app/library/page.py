@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from app.catalogue import read_catalogue
 from app.chat_start import start_chat
@@ -33,6 +33,7 @@ from app.widgets.buttons import button
 from app.widgets.column import CentredColumn, section
 from app.widgets.labels import label, line, paragraph
 from app.widgets.notice_bar import NoticeBar, NoticeKind
+from app.widgets.popups import combo_box
 from app.widgets.states import EmptyState
 from engine.api import ModelInfo
 from engine.errors import EngineError
@@ -144,8 +145,7 @@ class LibraryPage(QWidget):
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.search.textChanged.connect(self._show_models)
-        self.order = QComboBox()
-        self.order.setAccessibleName(self.tr("Sort by"))
+        self.order = combo_box(self.tr("Sort by"))
         for order, text in (
             (Order.NAME, self.tr("By name")),
             (Order.SIZE, self.tr("Largest first")),
