@@ -401,6 +401,12 @@ ENGINE_SENTENCES: tuple[str, ...] = (
     ),
     QT_TRANSLATE_NOOP("Engine", "The conversations in {file} cannot be opened."),
     QT_TRANSLATE_NOOP("Engine", "Check that the folder can be written and the drive is not full."),
+    QT_TRANSLATE_NOOP("Engine", "Another program is using the conversations in {file}."),
+    QT_TRANSLATE_NOOP("Engine", "Close it, or wait until a backup or a synchronisation has ended, and try again."),
+    QT_TRANSLATE_NOOP("Engine", "You may not write to the conversations in {file}."),
+    QT_TRANSLATE_NOOP("Engine", "Allow yourself to write to this file and its folder, and try again."),
+    QT_TRANSLATE_NOOP("Engine", "The conversations in {file} cannot be opened: their drive is full."),
+    QT_TRANSLATE_NOOP("Engine", "Free some space on this drive, and try again."),
     QT_TRANSLATE_NOOP(
         "Engine",
         "The conversations in {file} were written by a newer Strata (format {format}, this one knows {known}).",

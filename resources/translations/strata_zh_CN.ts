@@ -2126,6 +2126,30 @@
         <translation>请检查文件夹是否可写、硬盘是否已满。</translation>
     </message>
     <message>
+        <source>Another program is using the conversations in {file}.</source>
+        <translation>另一个程序正在使用 {file} 中的对话。</translation>
+    </message>
+    <message>
+        <source>Close it, or wait until a backup or a synchronisation has ended, and try again.</source>
+        <translation>请关闭该程序，或等备份或同步结束后再试。</translation>
+    </message>
+    <message>
+        <source>You may not write to the conversations in {file}.</source>
+        <translation>您没有写入 {file} 中对话的权限。</translation>
+    </message>
+    <message>
+        <source>Allow yourself to write to this file and its folder, and try again.</source>
+        <translation>请为自己授予该文件及其文件夹的写入权限，然后重试。</translation>
+    </message>
+    <message>
+        <source>The conversations in {file} cannot be opened: their drive is full.</source>
+        <translation>无法打开 {file} 中的对话：其所在磁盘已满。</translation>
+    </message>
+    <message>
+        <source>Free some space on this drive, and try again.</source>
+        <translation>请在该磁盘上腾出一些空间，然后重试。</translation>
+    </message>
+    <message>
         <source>The conversations in {file} were written by a newer Strata (format {format}, this one knows {known}).</source>
         <translation>{file} 中的对话由较新的 Strata 写入（格式 {format}，这个版本支持到 {known}）。</translation>
     </message>
