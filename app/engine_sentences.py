@@ -87,6 +87,11 @@ ENGINE_SENTENCES: tuple[str, ...] = (
         "A model of type “{type}” runs only with Python code from its own repository, and Strata does not "
         "run code that comes with a model.",
     ),
+    QT_TRANSLATE_NOOP(
+        "Engine",
+        "A model of type “{type}” runs only with Python code from its own repository, and you have not "
+        "allowed this code.",
+    ),
     QT_TRANSLATE_NOOP("Engine", "Choose a model that transformers supports by itself."),
     QT_TRANSLATE_NOOP("Engine", "The Python code this model needs is not in its folder{where}."),
     QT_TRANSLATE_NOOP("Engine", "Download the whole repository of the model, its .py files too."),

@@ -99,7 +99,7 @@ def require_code_allowed(record: SourceRecord, code: RemoteCode, store: ModelSto
     if store is None or _consent(record, code) not in _read_consents(store):
         raise CodeNotAllowed(
             f"A model of type “{model_type}” runs only with Python code from its own repository, "
-            "and Strata does not run code that comes with a model.",
+            "and you have not allowed this code.",
             "Choose a model that transformers supports by itself; or, if you trust this code, add --allow-remote-code.",
             model=f"{record.owner}/{record.name}",
             revision=record.revision,

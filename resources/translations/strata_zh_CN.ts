@@ -874,6 +874,10 @@
         <translation>请选择与 Hub 上内容一致的文件夹，或 .gguf 文件。</translation>
     </message>
     <message>
+        <source>Choose another model, or allow this code if you trust where it comes from.</source>
+        <translation>请选择其他模型；如果您信任这些代码的来源，也可以允许它们。</translation>
+    </message>
+    <message>
         <source>Search for it on the hub and download it first.</source>
         <translation>请先在 Hub 上搜索并下载它。</translation>
     </message>
@@ -1444,6 +1448,10 @@
     <message>
         <source>This checkpoint is quantised ({what}), in a way that this version of Strata does not run.</source>
         <translation>这个检查点是量化的（{what}），这个版本的 Strata 不能运行这种方式。</translation>
+    </message>
+    <message>
+        <source>A model of type “{type}” runs only with Python code from its own repository, and you have not allowed this code.</source>
+        <translation>类型为“{type}”的模型必须运行其仓库自带的 Python 代码，而您尚未允许这些代码。</translation>
     </message>
     <message>
         <source>The Python code this model needs is not in its folder{where}.</source>

@@ -26,8 +26,7 @@ from tests.helpers.fake_engine import FakeEngineHost, FakeRequest, load_events
 from tests.helpers.page_services import close_page_services, page_services
 
 REFUSED = CodeNotAllowed(
-    "A model of type “own” runs only with Python code from its own repository, "
-    "and Strata does not run code that comes with a model.",
+    "A model of type “own” runs only with Python code from its own repository, and you have not allowed this code.",
     "Choose a model that transformers supports by itself; or, if you trust this code, add --allow-remote-code.",
     model="acme/own",
     revision="0123456789abcdef0123456789abcdef01234567",

@@ -69,7 +69,7 @@ def load(engine: LocalEngine, folder: Path) -> None:
 
 def test_code_does_not_run_unless_it_is_allowed(checkpoint: Path, marker: Path, engine: LocalEngine) -> None:
     for call in (lambda: engine.plan(str(checkpoint), CPU), lambda: split(engine, checkpoint)):
-        with pytest.raises(CodeNotAllowed, match="does not run code that comes with a model") as caught:
+        with pytest.raises(CodeNotAllowed, match="have not allowed this code") as caught:
             call()
         assert caught.value.files == ("configuration_own.py", "modeling_own.py")
         assert caught.value.sizes == tuple((checkpoint / name).stat().st_size for name in caught.value.files)
