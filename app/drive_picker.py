@@ -17,6 +17,7 @@ from app.icons import icon
 from app.models_folder import free_on_drive
 from app.theme import tokens
 from app.widgets.labels import ElidedLabel
+from app.widgets.popups import combo_box
 
 _OTHER = "other"
 """In place of a folder, for the entry that asks for one."""
@@ -32,8 +33,7 @@ class DrivePicker(QWidget):
         self._drives: Sequence[Drive] = ()
         self._left_out = ""
         self._folder = ""
-        self.box = QComboBox()
-        self.box.setAccessibleName(name)
+        self.box = combo_box(name)
         self.box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.box.setMinimumContentsLength(24)

@@ -56,7 +56,7 @@ ENGINE_ADVICE: tuple[tuple[str, str], ...] = (
     ),
     (
         "Choose a model that transformers supports by itself; or, if you trust this code, add --allow-remote-code.",
-        QT_TRANSLATE_NOOP("Engine", "Choose a model that transformers supports by itself."),
+        QT_TRANSLATE_NOOP("Engine", "Choose another model, or allow this code if you trust where it comes from."),
     ),
     (
         "Download it first with: download {place}",

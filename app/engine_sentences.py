@@ -87,6 +87,11 @@ ENGINE_SENTENCES: tuple[str, ...] = (
         "A model of type “{type}” runs only with Python code from its own repository, and Strata does not "
         "run code that comes with a model.",
     ),
+    QT_TRANSLATE_NOOP(
+        "Engine",
+        "A model of type “{type}” runs only with Python code from its own repository, and you have not "
+        "allowed this code.",
+    ),
     QT_TRANSLATE_NOOP("Engine", "Choose a model that transformers supports by itself."),
     QT_TRANSLATE_NOOP("Engine", "The Python code this model needs is not in its folder{where}."),
     QT_TRANSLATE_NOOP("Engine", "Download the whole repository of the model, its .py files too."),
@@ -401,6 +406,12 @@ ENGINE_SENTENCES: tuple[str, ...] = (
     ),
     QT_TRANSLATE_NOOP("Engine", "The conversations in {file} cannot be opened."),
     QT_TRANSLATE_NOOP("Engine", "Check that the folder can be written and the drive is not full."),
+    QT_TRANSLATE_NOOP("Engine", "Another program is using the conversations in {file}."),
+    QT_TRANSLATE_NOOP("Engine", "Close it, or wait until a backup or a synchronisation has ended, and try again."),
+    QT_TRANSLATE_NOOP("Engine", "You may not write to the conversations in {file}."),
+    QT_TRANSLATE_NOOP("Engine", "Allow yourself to write to this file and its folder, and try again."),
+    QT_TRANSLATE_NOOP("Engine", "The conversations in {file} cannot be opened: their drive is full."),
+    QT_TRANSLATE_NOOP("Engine", "Free some space on this drive, and try again."),
     QT_TRANSLATE_NOOP(
         "Engine",
         "The conversations in {file} were written by a newer Strata (format {format}, this one knows {known}).",

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
+from app.model_code import ModelCode, read_code
 from engine.events import JobProgress
 
 FORMAT = 1
@@ -42,7 +43,8 @@ class JobError:
     """Why a job stopped: one sentence, what to do, and what belongs in a report.
 
     ``kind`` is the name of the ``EngineError`` class; ``need`` and ``have`` are its numbers, where it has some.
-    ``page`` is where a licence is accepted or a token made; ``needs_token`` where the hub was given none.
+    ``page`` is where a licence is accepted or a token made; ``needs_token`` where the hub was given none. ``code`` is
+    what the model brings and nobody has allowed.
     """
 
     kind: str
@@ -53,6 +55,7 @@ class JobError:
     have: int | None = None
     page: str = ""
     needs_token: bool = False
+    code: ModelCode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,7 @@ def _job(row: object) -> Job | None:
         values["kind"] = JobKind(values["kind"])
         values["state"] = JobState(values.get("state", JobState.QUEUED))
         values["progress"] = _nested(values.get("progress"), JobProgress)
-        values["error"] = _nested(values.get("error"), JobError)
+        values["error"] = _error(values.get("error"))
         values["notices"] = tuple(map(str, values.get("notices", ())))
         values["damaged"] = tuple(map(str, values.get("damaged", ())))
         values["is_stopping"] = False
@@ -161,6 +164,11 @@ def _nested(value: object, kind: type[Any]) -> Any:
         return kind(**_known(cast("dict[str, Any]", value), kind))
     except TypeError:
         return None
+
+
+def _error(value: object) -> JobError | None:
+    error: JobError | None = _nested(value, JobError)
+    return replace(error, code=read_code(error.code)) if error is not None else None
 
 
 def _known(row: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:

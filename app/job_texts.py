@@ -52,6 +52,13 @@ def waits_text(job: Job) -> str:
     return ""
 
 
+def retry_text(job: Job) -> str:
+    """On the button of a job that failed: the way on, which may begin with a question."""
+    if job.error is not None and job.error.code is not None:
+        return QCoreApplication.translate("Jobs", "Look at its code")
+    return QCoreApplication.translate("Jobs", "Try again")
+
+
 def phase_text(phase: str) -> str:
     """What is being done; a phase this version does not know is shown by its name."""
     names = {

@@ -23,9 +23,11 @@ from app.engine_calls import EngineCall
 from app.engine_host import EngineHost, EngineState
 from app.job_records import Job, JobError, JobKind, JobState, read_jobs, write_jobs
 from app.job_requests import request_of
+from app.model_code import code_of
 from engine.api import DEFAULT_FLOOR_BYTES, HubAccess
 from engine.errors import (
     AccessRefused,
+    CodeNotAllowed,
     DamagedFile,
     DiskFull,
     EngineDied,
@@ -380,7 +382,10 @@ def _count_without_progress(counts: dict[str, tuple[int, int]], job: Job) -> int
 def _describe(error: EngineError) -> JobError:
     need, have = (error.need, error.have) if isinstance(error, ShortageError) else (None, None)
     page, needs_token = (error.page, error.needs_token) if isinstance(error, AccessRefused) else ("", False)
-    return JobError(type(error).__name__, error.message, error.next_step, error.detail, need, have, page, needs_token)
+    code = code_of(error) if isinstance(error, CodeNotAllowed) else None
+    return JobError(
+        type(error).__name__, error.message, error.next_step, error.detail, need, have, page, needs_token, code
+    )
 
 
 def _free_bytes(folder: Path) -> int:

@@ -140,6 +140,10 @@ class Engine(Protocol):
         """
         ...
 
+    def allow_shown_code(self, model: str, revision: str, digest: str) -> None:
+        """The user's yes to exactly what a ``CodeNotAllowed`` has named, after its files were shown."""
+        ...
+
     def load(self, folder: Path, options: LoadOptions, cancel: CancelToken) -> Iterator[Event]:
         """``LoadProgress``, ``Loaded``, ``Finished``. ``folder`` is a ``ModelInfo.path``."""
         ...

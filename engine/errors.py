@@ -56,16 +56,25 @@ class UnsupportedModel(EngineError):
 
 class CodeNotAllowed(UnsupportedModel):
     """The model runs only with Python code of its own, and the user did not allow it: for this ``model``
-    ("owner/name") in this ``revision``, ``files`` of this ``digest``.
+    ("owner/name") in this ``revision``, ``files`` of these ``sizes`` in bytes and, together, of this ``digest``.
     """
 
     def __init__(
-        self, message: str, next_step: str = "", *, model: str, revision: str, files: tuple[str, ...], digest: str
+        self,
+        message: str,
+        next_step: str = "",
+        *,
+        model: str,
+        revision: str,
+        files: tuple[str, ...],
+        sizes: tuple[int, ...],
+        digest: str,
     ) -> None:
         super().__init__(message, next_step)
         self.model = model
         self.revision = revision
         self.files = files
+        self.sizes = sizes
         self.digest = digest
 
 

@@ -32,7 +32,7 @@ from engine.store.model_config import read_config
 from engine.store.model_store import ModelState, ModelStore, StoredModel
 from engine.store.mover import discard_move, move_model
 from engine.store.open_source import open_source
-from engine.store.remote_code import allow_code, read_code, with_allowed_code
+from engine.store.remote_code import allow_code, allow_shown_code, read_code, with_allowed_code
 from engine.store.verifier import verify
 from engine.streaming.block_roles import weight_shape
 from engine.streaming.budgets import FreeMemory
@@ -182,6 +182,10 @@ class LocalEngine:
             open_source(source, self.store, allows_code=True)
         elif (folder := find_split(source, self.store)) is not None and (manifest := read_manifest(folder)).code:
             allow_code(manifest.source, read_code(folder), self.store)
+
+    def allow_shown_code(self, model: str, revision: str, digest: str) -> None:
+        """The user's yes to exactly the code that a ``CodeNotAllowed`` has named, and to no other."""
+        allow_shown_code(model, revision, digest, self.store)
 
     @property
     def loaded(self) -> LoadedModel | None:

@@ -89,6 +89,7 @@ METHODS: Mapping[str, _Method] = {
     "measure_drive": _Method("drives"),
     "remove": _Method("quick"),
     "allow_code": _Method("quick"),
+    "allow_shown_code": _Method("quick"),
 }
 
 

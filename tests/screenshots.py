@@ -24,12 +24,14 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from app.about_dialog import AboutDialog
+from app.code_dialog import CodeDialog
 from app.conversations.records import Draft, StoreError
 from app.crash import CrashReport
 from app.crash_dialog import CrashDialog
 from app.icons import app_icon
 from app.library.move_dialog import MoveDialog
 from app.main_window import MainWindow
+from app.model_code import ModelCode
 from app.pages import PageName, program_pages
 from app.paths import Paths
 from app.services import Services
@@ -204,12 +206,20 @@ def dialogs(services: Services, window: QWidget) -> dict[str, QDialog]:
         detail="OperationalError('database is locked')",
     )
     return {
+        "model-code": CodeDialog(CODE, services.engine, window),
         "start-failure": StartFailureDialog(failure, services.paths.data_dir),
         "shortcuts": ShortcutsDialog(window),
         "about": AboutDialog(window),
         "crash": CrashDialog(report, services.paths.logs_dir, window),
     }
 
+
+CODE = ModelCode(
+    "nova-lab/Nova-34B-Chat",
+    "5f2c9a71d04be8836c1f7a2d9e54b0c83a6719ef",
+    (("configuration_nova.py", 9_160), ("modeling_nova.py", 74_300), ("tokenization_nova.py", 12_050)),
+    "",
+)
 
 SCENES: dict[str, Callable[[Studio, Shoot], None]] = {
     "wizard": shoot_wizard,

@@ -38,7 +38,7 @@ from app.widgets.labels import ElidedLabel
 from app.widgets.notice_bar import NoticeBar, NoticeKind
 from app.widgets.side_panel import SidePanel
 from engine.api import LoadOptions, ModelInfo
-from engine.errors import ContextOverflow, EngineError
+from engine.errors import CodeNotAllowed, ContextOverflow, EngineError
 
 _WARM_UP_MS = 4000
 _NARROWEST = 440
@@ -301,6 +301,8 @@ class ChatPage(QWidget):
         if is_here and isinstance(error, ContextOverflow):
             model = self.models.find(self.desk.conversation.model or self._default_model())
             self._ways_out.offer(message_id, error, model, self)
+        elif is_here and isinstance(error, CodeNotAllowed) and self.isVisible():
+            self._ways_out.ask_about_code(message_id, error, self)
 
     def _count(self) -> None:
         """Tokens of the conversation with what is being written."""

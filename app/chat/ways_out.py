@@ -1,4 +1,6 @@
-"""What is offered when a conversation is longer than there is room for. Nothing is left out before the user said so.
+"""What is offered where an answer could not begin and the user can decide that it may. Nothing before they said so.
+
+A conversation longer than there is room for, and a model whose own code nobody has allowed yet.
 
 Owns which ways out there are and what each leads to. Must not know how they are shown.
 """
@@ -12,11 +14,13 @@ from PySide6.QtWidgets import QWidget
 from app.answers import AnswerQueue
 from app.chat.chat_desk import ChatDesk
 from app.chat.overflow_dialog import OverflowDialog, larger_context
+from app.code_dialog import ask_about_code
 from app.conversations.records import Draft
 from app.engine_calls import EngineCall
 from app.engine_host import EngineHost
+from app.model_code import code_of
 from engine.api import ModelInfo
-from engine.errors import ContextOverflow
+from engine.errors import CodeNotAllowed, ContextOverflow
 
 
 class WaysOut:
@@ -38,6 +42,11 @@ class WaysOut:
         if model is not None:
             self._plan_larger(dialog, error, model)
         dialog.open()
+
+    def ask_about_code(self, message_id: int, error: CodeNotAllowed, parent: QWidget) -> None:
+        """For the answer whose model was not loaded; it is tried again after a yes."""
+        question = ask_about_code(code_of(error), self._engine, parent)
+        question.accepted.connect(lambda: self._desk.regenerate(message_id))
 
     def _plan_larger(self, dialog: OverflowDialog, error: ContextOverflow, model: ModelInfo) -> None:
         """More room is offered with its price; a plan that is refused leaves the other ways out."""

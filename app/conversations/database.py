@@ -42,11 +42,7 @@ class Database:
             self._connection = _open(path)
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError) and not _is_damage(error):
-                raise StoreError(
-                    f"The conversations in {path} cannot be opened.",
-                    "Check that the folder can be written and the drive is not full.",
-                    detail=repr(error),
-                ) from error
+                raise _cannot_open(path, error) from error
             self.rescued_from = _set_aside(path)
             self._connection = _open(path)
             _rescue(self.rescued_from, self._connection)
@@ -143,6 +139,25 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     check = connection.execute("PRAGMA quick_check(1)").fetchone() if path.stat().st_size < 2**26 else None
     if check is not None and check[0] != "ok":
         raise sqlite3.DatabaseError(f"malformed: {check[0]}")
+
+
+def _cannot_open(path: Path, error: sqlite3.OperationalError) -> StoreError:
+    """In use, only to be read, and a full drive are told apart: each has another way out."""
+    # The low byte is the error itself, the rest says more about it: https://sqlite.org/rescode.html
+    match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            message = f"Another program is using the conversations in {path}."
+            next_step = "Close it, or wait until a backup or a synchronisation has ended, and try again."
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
+            message = f"You may not write to the conversations in {path}."
+            next_step = "Allow yourself to write to this file and its folder, and try again."
+        case sqlite3.SQLITE_FULL:
+            message = f"The conversations in {path} cannot be opened: their drive is full."
+            next_step = "Free some space on this drive, and try again."
+        case _:
+            message = f"The conversations in {path} cannot be opened."
+            next_step = "Check that the folder can be written and the drive is not full."
+    return StoreError(message, next_step, detail=repr(error))
 
 
 def _is_damage(error: sqlite3.Error) -> bool:

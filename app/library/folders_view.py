@@ -14,6 +14,7 @@ from app.theme import tokens
 from app.widgets.buttons import button, icon_button
 from app.widgets.column import section
 from app.widgets.labels import ElidedLabel, IconLabel, label
+from app.widgets.popups import button_menu
 from engine.api import FolderReport
 from engine.quantities import format_size
 
@@ -118,7 +119,7 @@ class FolderRow(QWidget):
 
     def _menu(self) -> QMenu:
         """Only what can be done now."""
-        menu = QMenu(self)
+        menu = button_menu(self)
         folder = self.folder
         if folder.is_connected and Path(folder.path).is_dir():
             open_it = menu.addAction(icon("folder-open"), self.tr("Open it"))

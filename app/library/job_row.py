@@ -13,6 +13,7 @@ from app.job_texts import (
     block_text,
     pace_of_job_text,
     percent_text,
+    retry_text,
     share_of,
     waits_text,
 )
@@ -51,7 +52,7 @@ class JobRow(QWidget):
         row.addSpacing(look.s)
         self.pause = icon_button("pause", self.tr("Pause {title}").format(title=job.title))
         self.resume = icon_button("play", self.tr("Continue {title}").format(title=job.title))
-        self.retry = button(self.tr("Try again"), icon_name="refresh")
+        self.retry = button(retry_text(job), icon_name="refresh")
         self.cancel = icon_button("close", self.tr("Cancel {title}").format(title=job.title))
         self.dismiss = icon_button("close", self.tr("Dismiss {title}").format(title=job.title))
         for each, signal in (
@@ -70,6 +71,8 @@ class JobRow(QWidget):
         self.pause.setVisible(state in (JobState.QUEUED, JobState.RUNNING))
         self.resume.setVisible(state is JobState.PAUSED)
         self.retry.setVisible(state is JobState.FAILED)
+        self.retry.setText(retry_text(job))
+        self.retry.setAccessibleName(retry_text(job))
         self.cancel.setVisible(state in (JobState.QUEUED, JobState.RUNNING, JobState.PAUSED))
         self.dismiss.setVisible(state is JobState.FAILED)
         progress = self._leading.take(job.progress)

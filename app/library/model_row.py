@@ -15,6 +15,7 @@ from app.theme import tokens
 from app.verdicts import pace_text, verdict
 from app.widgets.buttons import button, icon_button
 from app.widgets.labels import ElidedLabel, label
+from app.widgets.popups import button_menu
 from app.wizard.offer_texts import PACE_ROLES, dtype_text
 from engine.quantities import format_size
 
@@ -135,7 +136,7 @@ class ModelRow(QWidget):
 
     def _menu(self) -> QMenu:
         """Only what can be done now: nothing is greyed for ever."""
-        menu = QMenu(self)
+        menu = button_menu(self)
         info = self.model.info
         if info.state == "ready":
             verify = menu.addAction(icon("verify"), self.tr("Verify every block"))

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedWidget, QVBoxLayout, QWidget
 
 from app.catalogue import read_catalogue
 from app.chat_start import start_chat
+from app.code_dialog import retry_job
 from app.engine_calls import EngineCall
 from app.engine_host import EngineState
 from app.icons import icon
@@ -32,6 +33,7 @@ from app.widgets.buttons import button
 from app.widgets.column import CentredColumn, section
 from app.widgets.labels import label, line, paragraph
 from app.widgets.notice_bar import NoticeBar, NoticeKind
+from app.widgets.popups import combo_box
 from app.widgets.states import EmptyState
 from engine.api import ModelInfo
 from engine.errors import EngineError
@@ -143,8 +145,7 @@ class LibraryPage(QWidget):
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.search.textChanged.connect(self._show_models)
-        self.order = QComboBox()
-        self.order.setAccessibleName(self.tr("Sort by"))
+        self.order = combo_box(self.tr("Sort by"))
         for order, text in (
             (Order.NAME, self.tr("By name")),
             (Order.SIZE, self.tr("Largest first")),
@@ -262,7 +263,7 @@ class LibraryPage(QWidget):
             if job.state is JobState.PAUSED:
                 jobs.resume(job.id)
             else:
-                jobs.retry(job.id)
+                self._retry(job.id)
         if any(job.state is not JobState.DONE for job in begun):
             return
         target = Path(info.path).parent
@@ -321,12 +322,17 @@ class LibraryPage(QWidget):
         row.pause_asked.connect(lambda: board.pause(job.id))
         row.resume_asked.connect(lambda: board.resume(job.id))
         row.cancel_asked.connect(lambda: board.cancel(job.id))
-        row.retry_asked.connect(lambda: board.retry(job.id))
+        row.retry_asked.connect(lambda: self._retry(job.id))
         row.dismiss_asked.connect(lambda: board.remove(job.id))
         self._job_rows[job.id] = row
         self._jobs.addWidget(row)
         self._jobs_box.show()
         self._stack.setCurrentWidget(self._scroll)
+
+    def _retry(self, job_id: str) -> None:
+        job = self._services.jobs.job(job_id)
+        if job is not None:
+            retry_job(job, self._services.jobs, self._services.engine, self)
 
     def _drop_job_row(self, job_id: str) -> None:
         row = self._job_rows.pop(job_id, None)

@@ -14,8 +14,14 @@ from app.compositing import can_be_translucent
 
 def popup_menu(parent: QWidget) -> QMenu:
     """Deletes itself when it closes."""
-    menu = QMenu(parent)
+    menu = button_menu(parent)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    return menu
+
+
+def button_menu(parent: QWidget) -> QMenu:
+    """Of a button that opens it again and again."""
+    menu = QMenu(parent)
     _shape(menu, menu)
     return menu
 

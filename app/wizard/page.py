@@ -13,10 +13,12 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.catalogue import read_catalogue
 from app.chat_start import start_chat
+from app.code_dialog import ask_about_code, retry_job
 from app.drive_watch import DriveWatch
 from app.engine_calls import EngineCall
 from app.job_records import Job, JobKind, JobState
 from app.machine_watch import MachineWatch
+from app.model_code import code_of
 from app.models_folder import models_folder
 from app.services import Services
 from app.settings import HELD_JOBS, NIGHT_START, SETUP_FINISHED
@@ -35,7 +37,7 @@ from app.wizard.progress_step import ProgressStep
 from app.wizard.step_view import StepView
 from app.wizard.welcome_step import WelcomeStep
 from engine.api import MachineReport, ModelInfo
-from engine.errors import EngineError, SourceError, UnsupportedModel
+from engine.errors import CodeNotAllowed, EngineError, SourceError, UnsupportedModel
 
 FLOW_FILE_NAME = "wizard.json"
 
@@ -119,7 +121,7 @@ class WizardPage(QWidget):
         self.cost.access.token_given.connect(self._use_token)
         self.progress.pause_asked.connect(lambda: self._services.jobs.pause(self._state.job_id))
         self.progress.resume_asked.connect(lambda: self._services.jobs.resume(self._state.job_id))
-        self.progress.retry_asked.connect(lambda: self._services.jobs.retry(self._state.job_id))
+        self.progress.retry_asked.connect(self._retry)
         self.progress.cancel_asked.connect(self._give_up)
         self.progress.starter_asked.connect(self._use_starter_meanwhile)
         self.progress.other_asked.connect(lambda: self._go(flow.add_model()))
@@ -235,6 +237,8 @@ class WizardPage(QWidget):
 
     def _take_cost_failure(self, error: EngineError) -> None:
         self.cost.show_failure(error, can_retry=not isinstance(error, _NEVER_HERE), has_target=bool(self._state.target))
+        if isinstance(error, CodeNotAllowed) and self.cost.isVisible():
+            ask_about_code(code_of(error), self._services.engine, self).accepted.connect(self._plan)
 
     def _decide_files(self, is_ticked: bool) -> None:
         self._state = flow.decide_files(self._state, is_ticked)
@@ -317,6 +321,11 @@ class WizardPage(QWidget):
     def _take_job_removed(self, job_id: str) -> None:
         if job_id == self._state.job_id and self._state.step is Step.PROGRESS:
             self._go(flow.give_up(self._state))
+
+    def _retry(self) -> None:
+        job = self._job()
+        if job is not None:
+            retry_job(job, self._services.jobs, self._services.engine, self)
 
     def _give_up(self) -> None:
         """The board says that the job has ended, and that leads back to the cost."""

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.engine_texts import shown_text
 from app.job_records import Job, JobState
-from app.job_texts import is_of_download, waits_text
+from app.job_texts import is_of_download, retry_text, waits_text
 from app.widgets.buttons import button
 from app.widgets.labels import paragraph
 from app.widgets.notice_bar import NoticeBar, NoticeKind
@@ -110,6 +110,6 @@ class ProgressStep(StepView):
         self.notice.show_error(
             NoticeKind.DANGER if is_failed else NoticeKind.WARNING,
             error,
-            action=self.tr("Try again") if is_failed else "",
+            action=retry_text(job) if is_failed else "",
             can_dismiss=False,
         )

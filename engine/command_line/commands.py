@@ -15,7 +15,7 @@ from engine.cancel import Cancelled, CancelToken
 from engine.command_line.conversation import run_conversation
 from engine.command_line.job_line import JobLine
 from engine.command_line.live_answer import LiveAnswer
-from engine.errors import DiskFull, InvalidRequest, UnsupportedModel
+from engine.errors import CodeNotAllowed, DiskFull, InvalidRequest, UnsupportedModel
 from engine.events import (
     Event,
     Finished,
@@ -137,8 +137,9 @@ def _require_room(plan: ModelPlan) -> None:
 
 def _download(options: argparse.Namespace, store: ModelStore, cancel: CancelToken) -> int:
     access = _hub_access(options.endpoint, options.proxy)
-    with LocalEngine(store) as engine:
-        events = engine.download(
+
+    def begin(engine: LocalEngine) -> Iterator[Event]:
+        return engine.download(
             options.repo,
             access,
             cancel=cancel,
@@ -146,7 +147,15 @@ def _download(options: argparse.Namespace, store: ModelStore, cancel: CancelToke
             keep_download=options.keep_download,
             floor_bytes=options.floor,
         )
-        finished = _follow(events, options)
+
+    with LocalEngine(store) as engine:
+        try:
+            finished = _follow(begin(engine), options)
+        except CodeNotAllowed as asked:
+            if not options.allow_remote_code:
+                raise
+            engine.allow_shown_code(asked.model, asked.revision, asked.digest)
+            finished = _follow(begin(engine), options)
     return _report_split(finished, options)
 
 

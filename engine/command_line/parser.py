@@ -81,6 +81,7 @@ def _add_download(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--endpoint", metavar="URL", default=endpoint, help="the hub, or a mirror (HF_ENDPOINT)")
     parser.add_argument("--proxy", metavar="URL", help="a proxy (the system's own)")
     parser.add_argument("--to", type=Path, metavar="DIR", help="the folder of models to cut into")
+    _add_code(parser)
     parser.add_argument("--keep-download", action="store_true", help="keep the hub's own files beside the cut model")
     parser.add_argument(
         "--floor", type=_size, metavar="BYTES", default=DEFAULT_FLOOR_BYTES, help="free space that is left alone (2GB)"

@@ -126,7 +126,7 @@ def learnt_model(
     found = find_on_hub(hub, name, revision, find_home(store, name, revision))
     known = (heads or HeadCache()).of(access, found)
     with tempfile.TemporaryDirectory(prefix="strata-") as scratch:
-        yield learn_model(hub, found, Path(scratch), known=known)
+        yield learn_model(hub, found, Path(scratch), store=store, known=known)
 
 
 def parse_repo(text: str) -> tuple[str, str]:
@@ -217,7 +217,7 @@ class _Download:
         with tempfile.TemporaryDirectory(prefix="strata-") as scratch:
             known = self._options.heads.of(self._hub.access, repo)
             model = yield from self._in_background(
-                lambda: learn_model(self._hub, repo, Path(scratch), self._tell, known=known)
+                lambda: learn_model(self._hub, repo, Path(scratch), self._tell, store=self._store, known=known)
             )
             yield JobProgress("planning", 0, 0, "", 0, 0, 0.0, None)
             work = yield from self._in_background(lambda: self._plan(model, split))
@@ -240,7 +240,7 @@ class _Download:
         """A pickle's table is in the file itself, which is here by now."""
         if model.kind is SourceKind.SAFETENSORS:
             return model.source_at(self.folder.path)
-        return open_source(self.folder.path)
+        return open_source(self.folder.path, self._store if model.source.code else None)
 
     def _plan(self, model: RemoteModel, split: Path) -> Work:
         from engine.store.download_work import plan_whole_work, plan_work

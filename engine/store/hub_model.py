@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import EngineError, SourceError
-from engine.store.checkpoint_config import CONFIG_NAME, read_config, require_supported
+from engine.store.checkpoint_config import CONFIG_NAME, read_config, require_supported, runs_with_code
 from engine.store.checkpoint_folder import is_side_file
 from engine.store.file_format import FileFormat, recognise
 from engine.store.hub import HubClient, HubFile, HubRepo
 from engine.store.manifest import SourceFile, SourceKind, SourceRecord
+from engine.store.model_store import ModelStore
 from engine.store.quantisation import find_quantisation
+from engine.store.remote_code import NO_CODE, RemoteCode, find_code, require_code_allowed
 from engine.store.safetensors_header import MAX_HEADER_BYTES, parse_safetensors_header
 from engine.store.source import Source, SourceTensor
 from engine.store.weight_files import choose_weight_files, require_unpacked
@@ -66,27 +68,31 @@ def learn_model(
     folder: Path,
     tell: Callable[[int, int, str], None] = lambda *_: None,
     *,
+    store: ModelStore | None = None,
     known: dict[str, bytes] | None = None,
 ) -> RemoteModel:
     """Writes the telling small files into the empty ``folder``, and reads those and the heads of the weights.
 
     ``tell`` gets the number, the count and the name of each weight file whose head is about to be read. ``known`` is
-    what an earlier call has read of this very commit; what is read now is added to it.
+    what an earlier call has read of this very commit; what is read now is added to it. A model that needs Python code
+    of its own is refused with ``CodeNotAllowed`` unless the user has allowed that code in ``store``.
 
     Raises ``SourceError``, ``UnsupportedModel``, ``HubError``.
     """
     known = {} if known is None else known
     names = sorted(file.name for file in repo.files if _is_safe(file.name))
-    config = _read_config(hub, repo, names, folder, known)
+    config = _read_config(hub, repo, names, folder, known, allows_code=store is not None)
+    code = _learn_code(hub, repo, names, config, folder, known, store)
     indexes = [name for name in names if _is_index(name)]
     _fetch(hub, repo, indexes, folder, known)
     with _named_for(repo, folder):
         top_level = [name for name in names if "/" not in name]
         kind, weight_names = choose_weight_files(folder, top_level, set(names).__contains__)
     weights = [repo.file(name) for name in weight_names]
-    small_files = [repo.file(name) for name in names if is_side_file(name) or _is_used_index(name, kind)]
+    side_files = [name for name in names if is_side_file(name) or name in code.files]
+    small_files = [repo.file(name) for name in names if name in side_files or _is_used_index(name, kind)]
     # What is here already is not asked for again.
-    heads = {name: (folder / name).read_bytes() for name in (CONFIG_NAME, *indexes)}
+    heads = {name: (folder / name).read_bytes() for name in (CONFIG_NAME, *indexes, *code.files)}
     if kind is SourceKind.SAFETENSORS:
         for number, file in enumerate(weights, start=1):
             if file.name not in known:
@@ -96,7 +102,11 @@ def learn_model(
     return RemoteModel(
         repo=repo,
         kind=kind,
-        source=_describe_source(repo, kind, config, weights, heads, small_files, folder),
+        source=replace(
+            _describe_source(repo, kind, config, weights, heads, folder),
+            side_files=tuple(side_files),
+            code=code.digest,
+        ),
         weights=tuple(weights),
         small_files=tuple(small_files),
         heads=heads,
@@ -104,7 +114,7 @@ def learn_model(
 
 
 def _read_config(
-    hub: HubClient, repo: HubRepo, names: list[str], folder: Path, known: dict[str, bytes]
+    hub: HubClient, repo: HubRepo, names: list[str], folder: Path, known: dict[str, bytes], *, allows_code: bool
 ) -> dict[str, Any]:
     _fetch(hub, repo, [name for name in _READ_FIRST if name in names], folder, known)
     for name in _TELLING_NAMES:
@@ -119,8 +129,28 @@ def _read_config(
                 "browser and give it.",
             )
         config, _ = read_config(folder)
-        require_supported(config, folder)
+        require_supported(config, folder, allows_code=allows_code)
     return config
+
+
+def _learn_code(
+    hub: HubClient,
+    repo: HubRepo,
+    names: list[str],
+    config: dict[str, Any],
+    folder: Path,
+    known: dict[str, bytes],
+    store: ModelStore | None,
+) -> RemoteCode:
+    """The Python files, for a model that only they know; none for every other. Raises ``CodeNotAllowed``."""
+    if store is None or not runs_with_code(config):
+        return NO_CODE
+    _fetch(hub, repo, [name for name in names if name.endswith(".py") and "/" not in name], folder, known)
+    with _named_for(repo, folder):
+        code = find_code(folder, config)
+    record = SourceRecord(SourceKind.SAFETENSORS, str(folder), repo.owner, repo.name, repo.commit, ())
+    require_code_allowed(record, code, store, str(config["model_type"]))
+    return code
 
 
 def _fetch(hub: HubClient, repo: HubRepo, names: list[str], folder: Path, known: dict[str, bytes]) -> None:
@@ -154,7 +184,6 @@ def _describe_source(
     config: dict[str, Any],
     weights: list[HubFile],
     heads: Mapping[str, bytes],
-    small_files: list[HubFile],
     folder: Path,
 ) -> Source:
     files: list[SourceFile] = []
@@ -168,8 +197,7 @@ def _describe_source(
     if find_quantisation(config) is None:
         require_unpacked(tensors)
     record = SourceRecord(kind, str(folder), repo.owner, repo.name, repo.commit, tuple(files))
-    side_files = tuple(sorted(file.name for file in small_files if is_side_file(file.name)))
-    return Source(record, config, tensors, side_files)
+    return Source(record, config, tensors, ())
 
 
 def _is_index(name: str) -> bool:

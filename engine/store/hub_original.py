@@ -67,7 +67,7 @@ class HubOriginal:
         with self._store.lock(folder.path):
             try:
                 with tempfile.TemporaryDirectory(prefix="strata-") as scratch:
-                    model = learn_model(hub, repo, Path(scratch))
+                    model = learn_model(hub, repo, Path(scratch), store=self._store)
                 folder.path.mkdir(parents=True, exist_ok=True)
                 for file in model.small_files:
                     (folder.path / file.name).parent.mkdir(exist_ok=True)

@@ -25,10 +25,14 @@ _MODEL_CLASSES = ("AutoModelForCausalLM", "AutoModelForImageTextToText", "AutoMo
 
 @dataclass(frozen=True, slots=True)
 class RemoteCode:
-    """The Python files of a model's folder, by name, and the sha256 of all of them."""
+    """The Python files of a model's folder, by name, their sizes in bytes, and the sha256 of all of them."""
 
     files: tuple[str, ...]
+    sizes: tuple[int, ...]
     digest: str
+
+
+NO_CODE = RemoteCode((), (), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +64,30 @@ def find_code(folder: Path, config: Mapping[str, Any]) -> RemoteCode:
 def read_code(folder: Path) -> RemoteCode:
     """Every Python file beside config.json: one may import another."""
     files = sorted(path.name for path in folder.glob("*.py") if path.is_file())
+    sizes: list[int] = []
     digest = hashlib.sha256()
     for name in files:
         text = (folder / name).read_bytes()
+        sizes.append(len(text))
         digest.update(f"{name}\n{len(text)}\n".encode())
         digest.update(text)
-    return RemoteCode(tuple(files), digest.hexdigest() if files else "")
+    return RemoteCode(tuple(files), tuple(sizes), digest.hexdigest() if files else "")
 
 
 def allow_code(record: SourceRecord, code: RemoteCode, store: ModelStore) -> None:
     """Remembers the user's yes to this code of this model in this revision."""
-    consent = _consent(record, code)
+    _note(_consent(record, code), store)
+
+
+def allow_shown_code(model: str, revision: str, digest: str, store: ModelStore) -> None:
+    """Remembers the user's yes to what a ``CodeNotAllowed`` has named: if the code changes meanwhile, it is no yes."""
+    _note(_Consent(model, revision, digest), store)
+
+
+def _note(consent: _Consent, store: ModelStore) -> None:
+    """In place of an earlier yes to other code of this model in this revision."""
     known = [
-        other for other in _read_consents(store) if (other.model, other.revision) != (consent.model, record.revision)
+        other for other in _read_consents(store) if (other.model, other.revision) != (consent.model, consent.revision)
     ]
     text = json.dumps([asdict(each) for each in (*known, consent)], indent=1) + "\n"
     store.data_dir.mkdir(parents=True, exist_ok=True)
@@ -84,11 +99,12 @@ def require_code_allowed(record: SourceRecord, code: RemoteCode, store: ModelSto
     if store is None or _consent(record, code) not in _read_consents(store):
         raise CodeNotAllowed(
             f"A model of type “{model_type}” runs only with Python code from its own repository, "
-            "and Strata does not run code that comes with a model.",
+            "and you have not allowed this code.",
             "Choose a model that transformers supports by itself; or, if you trust this code, add --allow-remote-code.",
             model=f"{record.owner}/{record.name}",
             revision=record.revision,
             files=code.files,
+            sizes=code.sizes,
             digest=code.digest,
         )
 

@@ -389,6 +389,37 @@
     </message>
 </context>
 <context>
+    <name>CodeDialog</name>
+    <message>
+        <source>Files of the model&apos;s code</source>
+        <translation>该模型的代码文件</translation>
+    </message>
+    <message>
+        <source>Don&apos;t run it</source>
+        <translation>不运行</translation>
+    </message>
+    <message>
+        <source>Allow for this model and version</source>
+        <translation>允许此模型的这一版本</translation>
+    </message>
+    <message>
+        <source>Run the code that comes with this model?</source>
+        <translation>要运行此模型自带的代码吗？</translation>
+    </message>
+    <message>
+        <source>{model}, version {revision}, runs only with these Python files:</source>
+        <translation>{model}（版本 {revision}）只有用以下 Python 文件才能运行：</translation>
+    </message>
+    <message>
+        <source>This code is not Strata&apos;s, and Strata has not checked it. It can do anything you can do on this computer: read, change and delete your files, and send them elsewhere.</source>
+        <translation>这些代码不是 Strata 的，Strata 也没有检查过。凡是您在这台电脑上能做的事，它都能做：读取、修改和删除您的文件，并把它们发送到别处。</translation>
+    </message>
+    <message>
+        <source>If the files change, you are asked again.</source>
+        <translation>如果这些文件有变化，会再次询问您。</translation>
+    </message>
+</context>
+<context>
     <name>CodeView</name>
     <message>
         <source>Copy the code</source>
@@ -841,6 +872,10 @@
     <message>
         <source>Choose a folder as a hub ships it, or a .gguf file.</source>
         <translation>请选择与 Hub 上内容一致的文件夹，或 .gguf 文件。</translation>
+    </message>
+    <message>
+        <source>Choose another model, or allow this code if you trust where it comes from.</source>
+        <translation>请选择其他模型；如果您信任这些代码的来源，也可以允许它们。</translation>
     </message>
     <message>
         <source>Search for it on the hub and download it first.</source>
@@ -1413,6 +1448,10 @@
     <message>
         <source>This checkpoint is quantised ({what}), in a way that this version of Strata does not run.</source>
         <translation>这个检查点是量化的（{what}），这个版本的 Strata 不能运行这种方式。</translation>
+    </message>
+    <message>
+        <source>A model of type “{type}” runs only with Python code from its own repository, and you have not allowed this code.</source>
+        <translation>类型为“{type}”的模型必须运行其仓库自带的 Python 代码，而您尚未允许这些代码。</translation>
     </message>
     <message>
         <source>The Python code this model needs is not in its folder{where}.</source>
@@ -2095,6 +2134,30 @@
         <translation>请检查文件夹是否可写、硬盘是否已满。</translation>
     </message>
     <message>
+        <source>Another program is using the conversations in {file}.</source>
+        <translation>另一个程序正在使用 {file} 中的对话。</translation>
+    </message>
+    <message>
+        <source>Close it, or wait until a backup or a synchronisation has ended, and try again.</source>
+        <translation>请关闭该程序，或等备份或同步结束后再试。</translation>
+    </message>
+    <message>
+        <source>You may not write to the conversations in {file}.</source>
+        <translation>您没有写入 {file} 中对话的权限。</translation>
+    </message>
+    <message>
+        <source>Allow yourself to write to this file and its folder, and try again.</source>
+        <translation>请为自己授予该文件及其文件夹的写入权限，然后重试。</translation>
+    </message>
+    <message>
+        <source>The conversations in {file} cannot be opened: their drive is full.</source>
+        <translation>无法打开 {file} 中的对话：其所在磁盘已满。</translation>
+    </message>
+    <message>
+        <source>Free some space on this drive, and try again.</source>
+        <translation>请在该磁盘上腾出一些空间，然后重试。</translation>
+    </message>
+    <message>
         <source>The conversations in {file} were written by a newer Strata (format {format}, this one knows {known}).</source>
         <translation>{file} 中的对话由较新的 Strata 写入（格式 {format}，这个版本支持到 {known}）。</translation>
     </message>
@@ -2579,10 +2642,6 @@
         <translation>继续 {title}</translation>
     </message>
     <message>
-        <source>Try again</source>
-        <translation>重试</translation>
-    </message>
-    <message>
         <source>Cancel {title}</source>
         <translation>取消 {title}</translation>
     </message>
@@ -2680,6 +2739,14 @@
     <message>
         <source>Paused: the hub cannot be reached. It is tried again at {time}.</source>
         <translation>已暂停：无法连接 Hub。将在 {time} 重试。</translation>
+    </message>
+    <message>
+        <source>Look at its code</source>
+        <translation>查看其代码</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
     </message>
     <message>
         <source>Checking what is there already</source>
@@ -3635,10 +3702,6 @@
     <message>
         <source>Cancelled.</source>
         <translation>已取消。</translation>
-    </message>
-    <message>
-        <source>Try again</source>
-        <translation>重试</translation>
     </message>
 </context>
 <context>

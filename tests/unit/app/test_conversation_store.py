@@ -483,3 +483,31 @@ def test_every_schema_that_shipped_still_opens(tmp_path: Path, version: int) -> 
         assert store.messages(trees.id)[0].images == (StoredImage("oak.jpg", "00.jpg", 3000, 2000),)
         assert store.messages(trees.id)[1].is_blind
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [("locked", "Another program is using"), ("read only", "You may not write to"), ("full", "their drive is full")],
+)
+def test_what_keeps_the_file_from_opening_is_told_apart(
+    what: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "conversations.db"
+    connect = sqlite3.connect
+    other = connect(path, isolation_level=None)
+    other.execute("CREATE TABLE something (id)")
+    if what == "locked":
+        other.execute("BEGIN EXCLUSIVE")
+
+    def connect_badly(file: Path, **options: object) -> sqlite3.Connection:
+        mode = "ro" if what == "read only" else "rw"
+        made = connect(f"{file.as_uri()}?mode={mode}", uri=True, **{**options, "timeout": 0})  # pyright: ignore
+        if what == "full":
+            made.execute("PRAGMA max_page_count = 2")
+        return made
+
+    monkeypatch.setattr("app.conversations.database.sqlite3.connect", connect_badly)
+    with pytest.raises(StoreError, match=said) as caught:
+        ConversationStore(path)
+    other.close()
+    assert "try again" in caught.value.next_step
