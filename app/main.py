@@ -16,6 +16,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     from app.options import parse_options
 
     options = parse_options(argv)
+    if options.is_self_test:
+        from app.self_test import run_self_test
+
+        return run_self_test()
     from app.session import run_session
 
     return run_session(options)

@@ -21,7 +21,7 @@ from engine.hub_access import HubAccess, SearchFilters
 from engine.lane import Emit, Lane
 from engine.load_options import LoadOptions
 from engine.models.own_models import read_own_tokenizer
-from engine.reports import DriveReport, FolderReport, HubModel, MachineReport, ModelInfo, ModelPlan
+from engine.reports import DriveReport, FamilyCheck, FolderReport, HubModel, MachineReport, ModelInfo, ModelPlan
 from engine.request_checks import read_chat_template
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.find_split import find_split
@@ -182,6 +182,12 @@ class LocalEngine:
             open_source(source, self.store, allows_code=True)
         elif (folder := find_split(source, self.store)) is not None and (manifest := read_manifest(folder)).code:
             allow_code(manifest.source, read_code(folder), self.store)
+
+    def check_family(self, family: str) -> FamilyCheck:
+        """Streams a tiny model of ``family`` and compares it with plain transformers. Raises ``EngineError``."""
+        from engine.family_check import check_family
+
+        return check_family(family)
 
     @property
     def loaded(self) -> LoadedModel | None:

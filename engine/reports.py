@@ -170,6 +170,18 @@ class HubModel:
 
 
 @dataclass(frozen=True, slots=True)
+class FamilyCheck:
+    """A tiny model of ``family`` as this installation streams it, beside plain transformers: how much was compared."""
+
+    family: str
+    blocks: int
+    logits: int
+    tokens: int
+    has_equal_logits: bool
+    has_equal_tokens: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BenchReport:
     """Medians. ``limit_s_per_token``: the streamed blocks, and as many experts as a pass had to read, read by the
     same reader into the same slots, no model.

@@ -29,7 +29,7 @@ from engine.cancel import CancelToken
 from engine.errors import EngineError, EngineFault, ModelBusy
 from engine.events import Event, Finished, Outcome
 from engine.outbox import Outbox
-from engine.process_setup import prepare_process
+from engine.process_setup import prepare_process, use_runtimes
 from engine.worker_messages import (
     Cancel,
     Failed,
@@ -87,6 +87,7 @@ METHODS: Mapping[str, _Method] = {
     "forget_models_folder": _Method("quick"),
     "list_drives": _Method("drives"),
     "measure_drive": _Method("drives"),
+    "check_family": _Method("compute", needs_torch=True),
     "remove": _Method("quick"),
     "allow_code": _Method("quick"),
 }
@@ -98,6 +99,7 @@ def run_worker(connection: Connection, options: WorkerOptions) -> None:
     if options.stderr_file is not None:
         _redirect_output(options.stderr_file)
     _lower_priority()
+    use_runtimes(options.runtimes)
     prepare_process()
     outbox = Outbox(lambda message: connection.send_bytes(_pickled(message)))
     _forward_log(outbox)

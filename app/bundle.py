@@ -1,0 +1,42 @@
+"""What ships beside a frozen program: the engine's packages, the starter model, the licences.
+
+Owns their places. In a checkout there is none of it: packages come from the virtual environment, the starter from its
+own package.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+RUNTIME = "runtime-cpu"
+MODELS = "models"
+LICENCES = "licences"
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """``folder`` holds them all. It belongs to the installer: nothing in it is ever written."""
+
+    folder: Path
+
+    @property
+    def runtimes(self) -> tuple[Path, ...]:
+        return (self.folder / RUNTIME,)
+
+    @property
+    def models_dir(self) -> Path:
+        return self.folder / MODELS
+
+    @property
+    def licences_dir(self) -> Path:
+        return self.folder / LICENCES
+
+
+def bundle() -> Bundle | None:
+    """None in a checkout."""
+    if not getattr(sys, "frozen", False):
+        return None
+    program = Path(sys.executable).resolve().parent
+    return Bundle(program.parent / "Resources" if sys.platform == "darwin" else program)
