@@ -48,6 +48,8 @@ class ModelInfo:
     accepts_images: bool = False
     weights: WeightShape | None = None
     """None unless the model is ready."""
+    is_shipped: bool = False
+    """It came with the program: it cannot be removed, and there is nothing to repair it from."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,15 +98,18 @@ def run_worker(connection: Connection, options: WorkerOptions) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal reaches us too; the program decides
     if options.stderr_file is not None:
         _redirect_output(options.stderr_file)
-    _lower_priority()
     use_runtimes(options.runtimes)
+    _lower_priority()
     prepare_process()
     outbox = Outbox(lambda message: connection.send_bytes(_pickled(message)))
     _forward_log(outbox)
     from engine.local import LocalEngine
     from engine.store.model_store import ModelStore
 
-    engine = LocalEngine(ModelStore(options.data_dir, models_folder=options.models_folder))
+    store = ModelStore(
+        options.data_dir, models_folder=options.models_folder, shipped_folder=options.shipped_models
+    )
+    engine = LocalEngine(store)
     calls = Calls(engine, outbox)
     outbox.post(Ready(os.getpid()))
     _serve(connection, calls)

@@ -153,6 +153,8 @@ class ModelRow(QWidget):
             menu.addAction(icon("refresh"), self.tr("Look again")).triggered.connect(self.look_asked)
             return menu
         menu.addAction(icon("folder-open"), self.tr("Open its folder")).triggered.connect(self.folder_asked)
+        if info.is_shipped:
+            return menu
         menu.addSeparator()
         remove = menu.addAction(icon("trash"), self.tr("Remove…"))
         remove.triggered.connect(self.remove_asked)
