@@ -6,7 +6,10 @@ Owns the lock file and the local socket. Must not know windows.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QLockFile, QObject, Signal
@@ -18,9 +21,9 @@ _ANSWER_MS = 2000
 
 
 class SingleInstance(QObject):
-    """``activated`` when another start asked for the window."""
+    """``activated`` when another start asked for the window, with the file it was given or ""."""
 
-    activated = Signal()
+    activated = Signal(str)
 
     def __init__(self, lock_file: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -41,13 +44,13 @@ class SingleInstance(QObject):
             _log.warning("a second start cannot reach this one: %s", self._server.errorString())
         return True
 
-    def activate_other(self) -> bool:
-        """Asks the first one to show itself. False where it does not answer."""
+    def activate_other(self, file: str = "") -> bool:
+        """Asks the first one to show itself, and a file. False where it does not answer."""
         socket = QLocalSocket()
         socket.connectToServer(self._name)
         if not socket.waitForConnected(_ANSWER_MS):
             return False
-        socket.write(b"show\n")
+        socket.write(json.dumps(file).encode())
         socket.waitForBytesWritten(_ANSWER_MS)
         socket.disconnectFromServer()
         return True
@@ -60,4 +63,11 @@ class SingleInstance(QObject):
         while self._server.hasPendingConnections():
             connection = self._server.nextPendingConnection()
             connection.disconnected.connect(connection.deleteLater)
-            self.activated.emit()
+            connection.disconnected.connect(partial(self._take_request, connection))
+
+    def _take_request(self, connection: QLocalSocket) -> None:
+        """The other has written all it had to say, and gone."""
+        file: object = ""
+        with suppress(ValueError):  # whoever else writes there still means us
+            file = json.loads(connection.readAll().data())
+        self.activated.emit(file if isinstance(file, str) else "")

@@ -106,9 +106,7 @@ def run_worker(connection: Connection, options: WorkerOptions) -> None:
     from engine.local import LocalEngine
     from engine.store.model_store import ModelStore
 
-    store = ModelStore(
-        options.data_dir, models_folder=options.models_folder, shipped_folder=options.shipped_models
-    )
+    store = ModelStore(options.data_dir, models_folder=options.models_folder, shipped_folder=options.shipped_models)
     engine = LocalEngine(store)
     calls = Calls(engine, outbox)
     outbox.post(Ready(os.getpid()))

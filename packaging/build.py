@@ -92,9 +92,7 @@ def commit_time() -> str:
     """Seconds of the last commit; a fixed time outside a working copy."""
     git = shutil.which("git")
     if git is not None:
-        done = subprocess.run(
-            [git, "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([git, "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode == 0 and done.stdout.strip():
             return done.stdout.strip()
     return "1700000000"

@@ -53,6 +53,5 @@ def _pack(bundle: Path, archive: Path, moment: str) -> None:
     level = os.environ.get("STRATA_PACK_LEVEL_XZ", "2")
     # Blocks of a fixed size: the same bytes, however many cores pack them.
     compress = f"xz -{level} --threads=0 --block-size=16MiB"
-    subprocess.run(
-        [*tar, f"--use-compress-program={compress}", "--file", str(archive), "--directory", str(bundle), "."], check=True
-    )
+    tar += [f"--use-compress-program={compress}", "--file", str(archive), "--directory", str(bundle), "."]
+    subprocess.run(tar, check=True)
