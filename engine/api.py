@@ -23,8 +23,8 @@ from engine.hub_access import SearchOrder as SearchOrder
 from engine.load_options import LoadOptions as LoadOptions
 from engine.reports import DeviceReport as DeviceReport
 from engine.reports import DriveReport as DriveReport
-from engine.reports import FolderReport as FolderReport
 from engine.reports import FamilyCheck as FamilyCheck
+from engine.reports import FolderReport as FolderReport
 from engine.reports import HubModel as HubModel
 from engine.reports import MachineReport as MachineReport
 from engine.reports import ModelInfo as ModelInfo

@@ -144,9 +144,10 @@ class ModelRow(QWidget):
             repair = menu.addAction(icon("repair"), self.tr("Repair from the original"))
             repair.triggered.connect(self.repair_asked)
             repair.setEnabled(info.source is not None and not self.is_busy)
-            move = menu.addAction(icon("move"), self.tr("Move to another drive…"))
-            move.triggered.connect(self.move_asked)
-            move.setEnabled(not self.is_busy)
+            if not info.is_shipped:
+                move = menu.addAction(icon("move"), self.tr("Move to another drive…"))
+                move.triggered.connect(self.move_asked)
+                move.setEnabled(not self.is_busy)
             menu.addSeparator()
         if info.state == "away":
             # Its folder cannot be opened, and what is on a drive that is elsewhere cannot be removed.
