@@ -6,6 +6,7 @@ own package.
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,3 +41,16 @@ def bundle() -> Bundle | None:
         return None
     program = Path(sys.executable).resolve().parent
     return Bundle(program.parent / "Resources" if sys.platform == "darwin" else program)
+
+
+def restore_library_path() -> None:
+    """Gives programs that are started from here the system's libraries, not ours.
+
+    A frozen program on Linux is started with its own folder in front (PyInstaller 6.22); the loader has read that by
+    now, so it changes nothing for this process.
+    """
+    if sys.platform == "linux" and bundle() is not None:
+        before = os.environ.pop("LD_LIBRARY_PATH_ORIG", "")
+        os.environ.pop("LD_LIBRARY_PATH", None)
+        if before:
+            os.environ["LD_LIBRARY_PATH"] = before

@@ -19,6 +19,7 @@ USER = "zoe"
 HOME = "/home/Zoë Müller"
 MADE = "STRATA_TEST_DEBIAN"
 """A folder debootstrap has filled already; it is copied, not changed."""
+_OWN = re.compile(r"(proc|sys|dev|run|tmp|home|root|var/(cache|lib/(apt|dpkg|systemd)|log)|etc/ld\.so\.cache)(/|$)")
 _TAKE_PICTURE = (
     "import sys; from PySide6.QtGui import QGuiApplication; app = QGuiApplication([]); "
     "app.primaryScreen().grabWindow(0).save(sys.argv[1])"
@@ -86,15 +87,12 @@ class Debian:
 
     def files(self) -> set[str]:
         """All but what apt and dpkg keep for themselves, and the home folders."""
-        own = re.compile(
-            r"^(proc|sys|dev|run|tmp|home|root|var/(cache|lib/(apt|dpkg|systemd)|log)|etc/ld\.so\.cache)(/|$)"
-        )
         found: set[str] = set()
         for folder, names, files in os.walk(self.root):
-            place = os.path.relpath(folder, self.root)
-            names[:] = [name for name in names if not own.match(os.path.normpath(os.path.join(place, name)))]
-            found |= {os.path.normpath(os.path.join(place, name)) for name in (*names, *files)}
-        return {name for name in found if not own.match(name)}
+            place = Path(folder).relative_to(self.root)
+            names[:] = [name for name in names if not _OWN.match((place / name).as_posix())]
+            found |= {(place / name).as_posix() for name in (*names, *files)}
+        return {name for name in found if not _OWN.match(name)}
 
     # The screen
 

@@ -84,7 +84,8 @@ def test_the_bundle_passes_its_own_test_without_a_network_in_an_unusual_home(tmp
     )
     assert_all_passed(done.stdout + done.stderr)
     assert done.returncode == 0
-    assert list(home.iterdir()) == []
+    # torch makes an empty folder for its compiler where temporary files go (2.13).
+    assert [each.name for each in home.iterdir() if not each.name.startswith("torchinductor_")] == []
 
 
 def test_the_package_is_installed_chatted_with_and_removed_without_a_trace(debian: Debian) -> None:
