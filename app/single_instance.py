@@ -9,10 +9,9 @@ import hashlib
 import json
 import logging
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QLockFile, QObject, Signal
+from PySide6.QtCore import QLockFile, QObject, Qt, Signal, Slot
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 _log = logging.getLogger(__name__)
@@ -32,6 +31,7 @@ class SingleInstance(QObject):
         self._lock.setStaleLockTime(0)
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        self._connections: list[QLocalSocket] = []
         self._server.newConnection.connect(self._take_connections)
         self._name = "strata-" + hashlib.sha256(str(lock_file.absolute()).encode()).hexdigest()[:16]
 
@@ -62,12 +62,18 @@ class SingleInstance(QObject):
     def _take_connections(self) -> None:
         while self._server.hasPendingConnections():
             connection = self._server.nextPendingConnection()
-            connection.disconnected.connect(connection.deleteLater)
-            connection.disconnected.connect(partial(self._take_request, connection))
+            connection.disconnected.connect(self._take_requests, Qt.ConnectionType.QueuedConnection)
+            self._connections.append(connection)
+        self._take_requests()
 
-    def _take_request(self, connection: QLocalSocket) -> None:
-        """The other has written all it had to say, and gone."""
-        file: object = ""
-        with suppress(ValueError):  # whoever else writes there still means us
-            file = json.loads(connection.readAll().data())
-        self.activated.emit(file if isinstance(file, str) else "")
+    @Slot()
+    def _take_requests(self) -> None:
+        """Of those that have written all they had to say, and gone."""
+        gone = [each for each in self._connections if each.state() is QLocalSocket.LocalSocketState.UnconnectedState]
+        for connection in gone:
+            self._connections.remove(connection)
+            file: object = ""
+            with suppress(ValueError):  # whoever else writes there still means us
+                file = json.loads(connection.readAll().data())
+            connection.deleteLater()
+            self.activated.emit(file if isinstance(file, str) else "")
