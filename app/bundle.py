@@ -47,9 +47,11 @@ def restore_library_path() -> None:
     """Gives programs that are started from here the system's libraries, not ours.
 
     A frozen program on Linux is started with its own folder in front (PyInstaller 6.22); the loader has read that by
-    now, so it changes nothing for this process.
+    now, so it changes nothing for this process. Our own engine must find ours: it is told to begin as if it were
+    started from outside, and so puts its folder in front again.
     """
     if sys.platform == "linux" and bundle() is not None:
+        os.environ["PYINSTALLER_RESET_ENVIRONMENT"] = "1"
         before = os.environ.pop("LD_LIBRARY_PATH_ORIG", "")
         os.environ.pop("LD_LIBRARY_PATH", None)
         if before:
