@@ -33,9 +33,11 @@ class Licence:
 
 
 def read_licences(folder: Path) -> list[Licence]:
-    """Raises ``OSError`` or ``ValueError`` where the folder is not what an installer put there."""
+    """Raises ``OSError``, ``ValueError`` or ``KeyError`` where the folder is not what an installer put there."""
     rows: list[dict[str, Any]] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-    return [Licence(**{**row, "files": tuple(row["files"])}) for row in rows]
+    return [
+        Licence(row["name"], row["version"], row["licence"], row["page"], tuple(map(str, row["files"]))) for row in rows
+    ]
 
 
 def licence_text(folder: Path, licence: Licence) -> str:

@@ -12,10 +12,10 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import PySide6
 from PySide6.QtCore import QEventLoop, QTimer
@@ -108,7 +108,7 @@ def _keyring() -> str:
 
 
 @contextmanager
-def _engine(data_dir: Path) -> Iterator[EngineHost]:
+def _engine(data_dir: Path) -> Generator[EngineHost]:
     engine = EngineHost(data_dir)
     try:
         yield engine
@@ -155,7 +155,7 @@ def _starter(engine: EngineHost) -> str:
     return f"{ready}, answered “{answer.text.strip()}” after {time.monotonic() - begun:.1f} s"
 
 
-def _ask(engine: EngineHost, method: str, *args: object, **kwargs: object) -> object:
+def _ask(engine: EngineHost, method: str, *args: Any, **kwargs: Any) -> object:
     """The value of a short call, the result of a long one. Raises its ``EngineError``."""
     loop = QEventLoop()
     values: list[object] = []

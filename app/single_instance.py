@@ -74,6 +74,6 @@ class SingleInstance(QObject):
             self._connections.remove(connection)
             file: object = ""
             with suppress(ValueError):  # whoever else writes there still means us
-                file = json.loads(connection.readAll().data())
+                file = json.loads(bytes(connection.readAll().data()))
             connection.deleteLater()
             self.activated.emit(file if isinstance(file, str) else "")
