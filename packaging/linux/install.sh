@@ -26,7 +26,7 @@ here="$(uname -m)"
 
 # A running program must not lose its files.
 for exe in /proc/[0-9]*/exe; do
-    [ "$(readlink "$exe" 2>/dev/null)" != "$target/Strata" ] || fail "Strata is running. Quit it, then install again."
+    ! [ "$exe" -ef "$target/Strata" ] || fail "Strata is running. Quit it, then install again."
 done
 if [ -e "$target" ] && [ ! -f "$target/uninstall.sh" ]; then
     fail "$target exists and is not Strata. Choose another folder with --to."

@@ -39,7 +39,18 @@ def build_run(bundle: Path, target: Path) -> Path:
         (tree / "bytes").write_text(f"{size}\n", encoding="ascii")
         _pack(bundle, tree / "strata.tar.xz", moment)
         made = target / f"strata-{__version__}-linux-{os.uname().machine}.run"
-        command = [makeself, "--nocomp", "--nox11", "--sha256", "--tar-format", "gnu", "--packaging-date", f"@{moment}"]
+        command = [
+            makeself,
+            "--nocomp",
+            "--nox11",
+            "--noprogress",
+            "--nomd5",
+            "--sha256",
+            "--tar-format",
+            "gnu",
+            "--packaging-date",
+            f"@{moment}",
+        ]
         command += ["--tar-extra", f"--sort=name --owner=0 --group=0 --numeric-owner --mtime=@{moment}"]
         subprocess.run(
             [*command, str(tree), str(made), f"Strata {__version__}", "./install.sh"],

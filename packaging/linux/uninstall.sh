@@ -21,7 +21,7 @@ for option in "$@"; do
 done
 
 for exe in /proc/[0-9]*/exe; do
-    if [ "$(readlink "$exe" 2>/dev/null)" = "$target/Strata" ]; then
+    if [ "$exe" -ef "$target/Strata" ]; then
         echo "Strata is running. Quit it, then uninstall again." >&2
         exit 1
     fi
