@@ -121,18 +121,15 @@ def _project_page(of: Distribution) -> str:
 
 def _system_libraries(libraries: Sequence[Path], target: Path) -> list[Licence]:
     """Those that were taken from this Debian system, by the package they belong to."""
-    packages: dict[str, str] = {}
-    for library in sorted(libraries):
-        # Packages name the folder they were made for: since /lib is a link, not always the one a library is found in.
-        places = [str(library.resolve()), str(library.resolve()).removeprefix("/usr")]
-        done = subprocess.run(["dpkg-query", "-S", *places], capture_output=True, text=True, check=False)
-        if done.stdout:
-            package = done.stdout.split(": ")[0].split(",")[0]
-            packages.setdefault(package.partition(":")[0], package)
+    # Packages name the folder they were made for: since /lib is a link, not always the one a library is found in.
+    real = sorted({str(library.resolve()) for library in libraries})
+    places = [*real, *(place.removeprefix("/usr") for place in real)]
+    owners = subprocess.run(["dpkg-query", "-S", *places], capture_output=True, text=True, check=False).stdout
+    packages = sorted({line.split(": ")[0].split(",")[0] for line in owners.splitlines()})
+    query = ["dpkg-query", "-W", "-f=${Package} ${Version}\n", *packages]
+    versions = subprocess.run(query, capture_output=True, text=True, check=True).stdout if packages else ""
     found: list[Licence] = []
-    for name, package in packages.items():
-        query = ["dpkg-query", "-W", "-f=${Version}", package]
-        version = subprocess.run(query, capture_output=True, text=True, check=True).stdout
+    for name, version in (line.split() for line in versions.splitlines()):
         copyright_file = Path("/usr/share/doc") / name / "copyright"
         files = _keep([copyright_file] if copyright_file.is_file() else [], target, name)
         found.append(Licence(name, version, "see the text", f"https://packages.debian.org/{name}", files))
