@@ -29,7 +29,7 @@ _LEFT_OUT = tuple(
             r"(sympy|networkx|numpy|accelerate)/(.*/)?(tests|test_utils)/",
             r"gguf/scripts/gguf_editor_gui",
             r".*\.pyi$",
-            r".*/__pycache__/",
+            r"(.*/)?__pycache__/",
             r".*\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json)$",
         ),
     )
