@@ -27,6 +27,7 @@ USAGE = """usage: python3 dev.py COMMAND
   chat [TEXT]     chat in the terminal, or answer TEXT once; engine options may stand before or after it
   test [ARGS]     lint, types, import contracts and tests; with ARGS, only pytest with these
   bench [ARGS]    measure the engine
+  package [ARGS]  make the installers of this system in dist/; with --bundle-only, just the program in build/Strata
 """
 
 ROOT = Path(__file__).resolve().parent
@@ -49,6 +50,8 @@ QT_PACKAGES = (
     "libxcb-shape0 libxcb-sync1 libxcb-xfixes0 libxcb-xkb1 libxkbcommon-x11-0 libxkbcommon0"
 ).split()
 TEST_PACKAGES = [*QT_PACKAGES, *"fonts-dejavu-core fonts-noto-cjk xauth xdotool xvfb".split()]
+
+PACKAGING_TOOLS = [*QT_PACKAGES, *"binutils makeself xz-utils zstd".split()]
 
 ENGINE_OPTIONS_WITHOUT_VALUE = {"--greedy", "--json", "--help", "-h"}
 
@@ -315,7 +318,23 @@ def bench(arguments: list[str]) -> int:
     return become(["tests.bench", *arguments])
 
 
-COMMANDS: dict[str, Callable[[list[str]], int]] = {"run": run, "chat": chat, "test": test, "bench": bench}
+def package(arguments: list[str]) -> int:
+    install_packages(PACKAGING_TOOLS, "the installers")
+    prepare()
+    if not list(VENV.glob("**/site-packages/PyInstaller")):
+        pip = [str(VENV_PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+        if wait_for([*pip, "--constraint", str(CONSTRAINTS), "pyinstaller"], cwd=ROOT, stdout=sys.stderr) != 0:
+            raise SetupError("pip could not install PyInstaller; its message above says why.")
+    return wait_for([str(VENV_PYTHON), str(ROOT / "packaging" / "build.py"), *arguments], cwd=ROOT)
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "run": run,
+    "chat": chat,
+    "test": test,
+    "bench": bench,
+    "package": package,
+}
 
 
 def main(arguments: list[str]) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import platform
+from pathlib import Path
 
 import PySide6
-from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.icons import app_icon
+from app.licences_dialog import LicencesDialog
 from app.theme import tokens
 from app.widgets.buttons import button
 from app.widgets.labels import label, paragraph
@@ -16,7 +17,9 @@ from engine import __version__
 
 
 class AboutDialog(QDialog):
-    def __init__(self, parent: QWidget | None = None) -> None:
+    """``licences``: the folder an installer put them into, None in a checkout."""
+
+    def __init__(self, parent: QWidget | None = None, *, licences: Path | None = None) -> None:
         super().__init__(parent)
         look = tokens()
         self.setWindowTitle(self.tr("About Strata"))
@@ -57,9 +60,16 @@ class AboutDialog(QDialog):
         column.addWidget(
             label(f"Python {platform.python_version()} · Qt {PySide6.__version__} · {platform.system()}", "faint")
         )
+        feet = QHBoxLayout()
+        if licences is not None:
+            self.licences = button(self.tr("Licences…"), "quiet")
+            self.licences.clicked.connect(lambda: LicencesDialog(licences, self).open())
+            feet.addWidget(self.licences)
+        feet.addStretch(1)
         close = button(self.tr("Close"), "primary")
         close.setDefault(True)
         close.clicked.connect(self.accept)
         column.addSpacing(look.s)
-        column.addWidget(close, alignment=Qt.AlignmentFlag.AlignRight)
+        feet.addWidget(close)
+        column.addLayout(feet)
         self.setFixedHeight(column.heightForWidth(self.width()))

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
+from app.bundle import bundle
 from app.engine_death import describe_death, describe_restart
 from engine.errors import EngineDied, EngineError, EngineFault
 from engine.events import Event, Finished, Outcome
@@ -85,7 +86,7 @@ class EngineHost(QObject):
 
     def __init__(self, data_dir: Path, *, models_folder: Path | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._options = WorkerOptions(data_dir, models_folder, data_dir / "logs" / "engine-output.log")
+        self._options = _worker_options(data_dir, models_folder)
         self._state = EngineState.STOPPED
         self._child: _Child | None = None
         self._children: list[_Child] = []
@@ -253,6 +254,17 @@ class EngineHost(QObject):
         if state is not self._state:
             self._state = state
             self.engine_state_changed.emit(state.value)
+
+
+def _worker_options(data_dir: Path, models_folder: Path | None) -> WorkerOptions:
+    shipped = bundle()
+    return WorkerOptions(
+        data_dir,
+        models_folder,
+        stderr_file=data_dir / "logs" / "engine-output.log",
+        runtimes=shipped.runtimes if shipped else (),
+        shipped_models=shipped.models_dir if shipped else None,
+    )
 
 
 def _describe(end: _End, pending: _Pending | None) -> EngineDied:

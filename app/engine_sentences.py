@@ -191,6 +191,8 @@ ENGINE_SENTENCES: tuple[str, ...] = (
     QT_TRANSLATE_NOOP("Engine", "Use another conversion of the model, or its version with safetensors files."),
     QT_TRANSLATE_NOOP("Engine", "The tokenizer inside {file} is of a kind that transformers does not convert."),
     QT_TRANSLATE_NOOP("Engine", "The starter model is not installed."),
+    QT_TRANSLATE_NOOP("Engine", "{name} is a part of Strata."),
+    QT_TRANSLATE_NOOP("Engine", "It goes when Strata is uninstalled."),
     QT_TRANSLATE_NOOP("Engine", "{file} is one of {count} parts of a model."),
     QT_TRANSLATE_NOOP("Engine", "{file} holds no model: it names no architecture or no tensors."),
     QT_TRANSLATE_NOOP("Engine", "Use another file."),

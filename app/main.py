@@ -13,9 +13,16 @@ from collections.abc import Sequence
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs until the user quits; the process's exit code. Qt is imported here and not in the engine's process."""
     multiprocessing.freeze_support()
+    from app.bundle import restore_library_path
     from app.options import parse_options
 
+    restore_library_path()
+
     options = parse_options(argv)
+    if options.is_self_test:
+        from app.self_test import run_self_test
+
+        return run_self_test()
     from app.session import run_session
 
     return run_session(options)

@@ -12,7 +12,8 @@ from PySide6.QtCore import QByteArray, QSettings, Qt, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from app.pages import ChatList, Chats, Page, PageName, PageSet, ProgramPage
+from app.bundle import bundle
+from app.pages import ChatList, Chats, Page, PageName, PageSet, ProgramPage, Wizard
 from app.services import Services
 from app.settings import FONT_SCALE, SETUP_FINISHED
 from app.shortcuts import add_action
@@ -56,8 +57,8 @@ class MainWindow(QMainWindow):
         self._restore_place()
 
     def go(self, target: str) -> None:
-        """A page's name, or ``chat:<conversation id>``."""
-        place, _, conversation_id = target.partition(":")
+        """A page's name, ``chat:<conversation id>`` or ``wizard:<a model's file>``."""
+        place, _, detail = target.partition(":")
         name = PageName(place)
         if self._shown is PageName.WIZARD and name is PageName.CHAT:
             self._services.settings.set(SETUP_FINISHED, True)
@@ -67,8 +68,10 @@ class MainWindow(QMainWindow):
         self.sidebar.mark(name)
         self.sidebar.setVisible(name is not PageName.WIZARD or self._services.settings.value(SETUP_FINISHED))
         cast(Page, page).open()
-        if conversation_id:
-            cast(Chats, page).open_conversation(conversation_id)
+        if detail and name is PageName.CHAT:
+            cast(Chats, page).open_conversation(detail)
+        elif detail:
+            cast(Wizard, page).open_file(detail)
         self._show_title()
 
     def new_chat(self) -> None:
@@ -91,7 +94,8 @@ class MainWindow(QMainWindow):
     def show_about(self) -> None:
         from app.about_dialog import AboutDialog
 
-        _open(AboutDialog(self))
+        shipped = bundle()
+        _open(AboutDialog(self, licences=shipped.licences_dir if shipped else None))
 
     def shown_page(self) -> PageName | None:
         return self._shown

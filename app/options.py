@@ -15,6 +15,9 @@ class Options:
     data_dir: Path
     is_safe_mode: bool = False
     has_watchdog: bool = False
+    is_self_test: bool = False
+    file: Path | None = None
+    """A model's file that was opened in the file browser."""
 
 
 def parse_options(argv: Sequence[str] | None = None) -> Options:
@@ -23,6 +26,9 @@ def parse_options(argv: Sequence[str] | None = None) -> Options:
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where everything is kept (or STRATA_DATA_DIR)")
     parser.add_argument("--safe-mode", action="store_true", help="default settings, and the engine is not started")
     parser.add_argument("--watchdog", action="store_true", help="log whenever the window was blocked over 100 ms")
+    parser.add_argument("--selftest", action="store_true", help="check this installation, and say what was found")
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="a model's file, such as one .gguf")
     given = parser.parse_args(argv)
     data_dir: Path = given.data_dir.expanduser().absolute() if given.data_dir else default_data_dir()
-    return Options(data_dir, given.safe_mode, given.watchdog)
+    file: Path | None = given.file.expanduser().absolute() if given.file else None
+    return Options(data_dir, given.safe_mode, given.watchdog, given.selftest, file)

@@ -19,7 +19,8 @@ from app.services import Services
 
 
 class PageName(StrEnum):
-    """Also what a page's ``navigate`` signal carries; ``chat:<conversation id>`` opens that conversation."""
+    """Also what a page's ``navigate`` signal carries; ``chat:<conversation id>`` opens that conversation,
+    ``wizard:<path>`` plans a model's file."""
 
     CHAT = "chat"
     LIBRARY = "library"
@@ -46,6 +47,12 @@ class Chats(Page, Protocol):
     def open_conversation(self, conversation_id: str) -> None: ...
 
     def new_chat(self) -> None: ...
+
+
+class Wizard(Page, Protocol):
+    """What the window needs of the wizard besides."""
+
+    def open_file(self, file: str) -> None: ...
 
 
 class ProgramPage(Page, Protocol):

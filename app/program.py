@@ -87,6 +87,8 @@ class Program(QObject):
             self.services.answers.resume_unfinished()
         is_new = not self.services.settings.value(SETUP_FINISHED)
         self.window.go(PageName.WIZARD if is_new and not self._options.is_safe_mode else PageName.CHAT)
+        if self._options.file is not None:
+            self.window.go(f"{PageName.WIZARD}:{self._options.file}")
         self.window.show()
         QTimer.singleShot(0, self, self._start_working)
 
@@ -109,6 +111,10 @@ class Program(QObject):
         if target:
             self.window.go(target)
         self.window.bring_to_front()
+
+    def show_file(self, file: str) -> None:
+        """What another start was given, "" for nothing."""
+        self.show_window(f"{PageName.WIZARD}:{file}" if file else "")
 
     def quit(self) -> None:
         """Asks first where something is under way."""

@@ -113,15 +113,9 @@ class Secrets(QObject):
             self._answered.emit(TokenPlace.SESSION, None)
 
     def _ready_keyring(self) -> Keyring:
-        """A keyring that gave back what it was given, once. Raises ``KeyringUnavailable``."""
+        """Proved once. Raises ``KeyringUnavailable``."""
         if self._keyring is None:
-            keyring = self._open_keyring()
-            value = uuid.uuid4().hex
-            keyring.set_password(SERVICE, PROBE, value)
-            if keyring.get_password(SERVICE, PROBE) != value:
-                raise KeyringUnavailable("what was stored did not come back")
-            keyring.delete_password(SERVICE, PROBE)
-            self._keyring = keyring
+            self._keyring = proved_keyring(self._open_keyring)
         return self._keyring
 
     def _take_answer(self, place: TokenPlace, token: str | None) -> None:
@@ -129,6 +123,17 @@ class Secrets(QObject):
         if token is not None and not self._token:
             self._token = token
         self.changed.emit()
+
+
+def proved_keyring(open_keyring: Callable[[], Keyring]) -> Keyring:
+    """A keyring that gave back what it was given. Raises ``KeyringUnavailable``."""
+    keyring = open_keyring()
+    value = uuid.uuid4().hex
+    keyring.set_password(SERVICE, PROBE, value)
+    if keyring.get_password(SERVICE, PROBE) != value:
+        raise KeyringUnavailable("what was stored did not come back")
+    keyring.delete_password(SERVICE, PROBE)
+    return keyring
 
 
 def system_keyring() -> Keyring:

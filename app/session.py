@@ -56,7 +56,7 @@ def run_session(options: Options) -> int:
         return 1
     instance = SingleInstance(paths.instance_lock_file)
     if not instance.acquire():
-        return 0 if instance.activate_other() else 1
+        return 0 if instance.activate_other(str(options.file or "")) else 1
     with ExitStack() as ending:
         ending.callback(instance.release)
         secrets = Secrets()
@@ -72,7 +72,7 @@ def run_session(options: Options) -> int:
             return 1
         ending.callback(program.stop)
         hook.crashed.connect(CrashDesk(program, paths).show)
-        instance.activated.connect(program.show_window)
+        instance.activated.connect(program.show_file)
         end_signals = EndSignals()
         end_signals.asked.connect(program.leave)
         ending.callback(end_signals.close)

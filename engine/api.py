@@ -23,6 +23,7 @@ from engine.hub_access import SearchOrder as SearchOrder
 from engine.load_options import LoadOptions as LoadOptions
 from engine.reports import DeviceReport as DeviceReport
 from engine.reports import DriveReport as DriveReport
+from engine.reports import FamilyCheck as FamilyCheck
 from engine.reports import FolderReport as FolderReport
 from engine.reports import HubModel as HubModel
 from engine.reports import MachineReport as MachineReport
@@ -172,6 +173,10 @@ class Engine(Protocol):
 
         Needs no loaded model where ``folder`` is given, and may be called while another thread answers.
         """
+        ...
+
+    def check_family(self, family: str) -> FamilyCheck:
+        """Whether this installation computes what plain transformers does, on a tiny model made for it."""
         ...
 
     def unload(self) -> None: ...

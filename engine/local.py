@@ -21,7 +21,7 @@ from engine.hub_access import HubAccess, SearchFilters
 from engine.lane import Emit, Lane
 from engine.load_options import LoadOptions
 from engine.models.own_models import read_own_tokenizer
-from engine.reports import DriveReport, FolderReport, HubModel, MachineReport, ModelInfo, ModelPlan
+from engine.reports import DriveReport, FamilyCheck, FolderReport, HubModel, MachineReport, ModelInfo, ModelPlan
 from engine.request_checks import read_chat_template
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.find_split import find_split
@@ -33,6 +33,7 @@ from engine.store.model_store import ModelState, ModelStore, StoredModel
 from engine.store.mover import discard_move, move_model
 from engine.store.open_source import open_source
 from engine.store.remote_code import allow_code, allow_shown_code, read_code, with_allowed_code
+from engine.store.source import STARTER
 from engine.store.verifier import verify
 from engine.streaming.block_roles import weight_shape
 from engine.streaming.budgets import FreeMemory
@@ -75,7 +76,7 @@ class LocalEngine:
 
     def list_models(self) -> list[ModelInfo]:
         """Everything in the store, finished or not; reads small files only."""
-        return [_describe(model) for model in self.store.list()]
+        return [_describe(model, is_shipped=self.store.is_shipped(model.folder)) for model in self.store.list()]
 
     def probe(self) -> MachineReport:
         """What this machine is and how fast its disk and processor are: about a second."""
@@ -187,6 +188,12 @@ class LocalEngine:
         """The user's yes to exactly the code that a ``CodeNotAllowed`` has named, and to no other."""
         allow_shown_code(model, revision, digest, self.store)
 
+    def check_family(self, family: str) -> FamilyCheck:
+        """Streams a tiny model of ``family`` and compares it with plain transformers. Raises ``EngineError``."""
+        from engine.family_check import check_family
+
+        return check_family(family)
+
     @property
     def loaded(self) -> LoadedModel | None:
         return self._loaded
@@ -195,6 +202,8 @@ class LocalEngine:
         self, source: str, *, delete_original: bool, cancel: CancelToken, target: Path | None = None
     ) -> Iterator[Event]:
         """Cuts a source into the store, or says at once that it is there. Resumes what was begun."""
+        if source == STARTER and (shipped := self.store.find_shipped(STARTER)) is not None:
+            return _already_cut(shipped)
         store = self.store.at(target)
         from engine.store.splitter import split_source
 
@@ -276,9 +285,7 @@ class LocalEngine:
         if folder is None:
             yield from self.split(model, delete_original=False, cancel=cancel)
         else:
-            manifest = read_manifest(folder)
-            result = SplitResult(manifest.model, str(folder), len(manifest.files), 0, 0, 0.0)
-            yield Finished(Outcome.DONE, result)
+            yield from _already_cut(folder)
 
     def load(self, folder: Path, options: LoadOptions, cancel: CancelToken) -> Iterator[Event]:
         """Loads a split, in place of the model loaded before. Yields ``LoadProgress``, ``Loaded``, ``Finished``."""
@@ -395,6 +402,11 @@ class LocalEngine:
         return self._session
 
 
+def _already_cut(folder: Path) -> Iterator[Event]:
+    manifest = read_manifest(folder)
+    yield Finished(Outcome.DONE, SplitResult(manifest.model, str(folder), len(manifest.files), 0, 0, 0.0))
+
+
 def _open_session(loaded: LoadedModel, options: LoadOptions) -> Session:
     from engine.generation.session import Session
 
@@ -438,7 +450,7 @@ def _read_tokenizer(folder: Path) -> PreTrainedTokenizerBase | None:
         return None
 
 
-def _describe(model: StoredModel) -> ModelInfo:
+def _describe(model: StoredModel, *, is_shipped: bool) -> ModelInfo:
     state, context, sees = model.state, None, False
     if state is ModelState.READY:
         try:
@@ -461,7 +473,8 @@ def _describe(model: StoredModel) -> ModelInfo:
         context=context,
         can_chat=bool(template),
         has_thinking_switch="enable_thinking" in template,
-        source=model.source.path if model.source else None,
+        source=model.source.path if model.source and not is_shipped else None,
         accepts_images=sees,
         weights=weight_shape(model.manifest) if model.manifest else None,
+        is_shipped=is_shipped,
     )

@@ -1,9 +1,12 @@
-"""What an engine process sets before the heavy libraries are imported. No torch."""
+"""What an engine process sets before the heavy libraries are imported, and where it imports them from. No torch."""
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 _DEFAULTS = {
     # About 30 µs of spinning at an OpenMP barrier, then sleep. The default spins for milliseconds, which takes
@@ -15,6 +18,18 @@ _DEFAULTS = {
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "HF_HUB_DISABLE_TELEMETRY": "1",
 }
+
+
+def use_runtimes(folders: Sequence[Path]) -> None:
+    """Puts folders of packages before everything else that is imported from, the first of them in front."""
+    sys.path[:0] = [str(folder) for folder in folders]
+    if sys.platform == "win32":
+        for folder in folders:
+            # torch looks for its own libraries beside sys.prefix only, which a runtime is not.
+            libraries = folder / "torch" / "lib"
+            if libraries.is_dir():
+                os.add_dll_directory(str(libraries))
+                os.environ["PATH"] = f"{libraries}{os.pathsep}{os.environ.get('PATH', '')}"
 
 
 def prepare_process() -> None:

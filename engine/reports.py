@@ -48,6 +48,8 @@ class ModelInfo:
     accepts_images: bool = False
     weights: WeightShape | None = None
     """None unless the model is ready."""
+    is_shipped: bool = False
+    """It came with the program: it cannot be removed, and there is nothing to repair it from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +169,18 @@ class HubModel:
     last_modified: str | None
     page: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyCheck:
+    """A tiny model of ``family`` as this installation streams it, beside plain transformers: how much was compared."""
+
+    family: str
+    blocks: int
+    logits: int
+    tokens: int
+    has_equal_logits: bool
+    has_equal_tokens: bool
 
 
 @dataclass(frozen=True, slots=True)

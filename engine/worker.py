@@ -29,7 +29,7 @@ from engine.cancel import CancelToken
 from engine.errors import EngineError, EngineFault, ModelBusy
 from engine.events import Event, Finished, Outcome
 from engine.outbox import Outbox
-from engine.process_setup import prepare_process
+from engine.process_setup import prepare_process, use_runtimes
 from engine.worker_messages import (
     Cancel,
     Failed,
@@ -87,6 +87,7 @@ METHODS: Mapping[str, _Method] = {
     "forget_models_folder": _Method("quick"),
     "list_drives": _Method("drives"),
     "measure_drive": _Method("drives"),
+    "check_family": _Method("compute", needs_torch=True),
     "remove": _Method("quick"),
     "allow_code": _Method("quick"),
     "allow_shown_code": _Method("quick"),
@@ -98,6 +99,7 @@ def run_worker(connection: Connection, options: WorkerOptions) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal reaches us too; the program decides
     if options.stderr_file is not None:
         _redirect_output(options.stderr_file)
+    use_runtimes(options.runtimes)
     _lower_priority()
     prepare_process()
     outbox = Outbox(lambda message: connection.send_bytes(_pickled(message)))
@@ -105,7 +107,8 @@ def run_worker(connection: Connection, options: WorkerOptions) -> None:
     from engine.local import LocalEngine
     from engine.store.model_store import ModelStore
 
-    engine = LocalEngine(ModelStore(options.data_dir, models_folder=options.models_folder))
+    store = ModelStore(options.data_dir, models_folder=options.models_folder, shipped_folder=options.shipped_models)
+    engine = LocalEngine(store)
     calls = Calls(engine, outbox)
     outbox.post(Ready(os.getpid()))
     _serve(connection, calls)

@@ -16,11 +16,17 @@ from engine.events import Event
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """Where the engine's process keeps things. Its stderr goes to ``stderr_file``, begun anew at each start."""
+    """Where the engine's process keeps things. Its stderr goes to ``stderr_file``, begun anew at each start.
+
+    ``runtimes`` are folders of packages it imports from, the first before the others and all before the program's own;
+    ``shipped_models`` is a folder of models that came with the program and is never written to.
+    """
 
     data_dir: Path
     models_folder: Path | None = None
     stderr_file: Path | None = None
+    runtimes: tuple[Path, ...] = ()
+    shipped_models: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

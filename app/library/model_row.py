@@ -145,15 +145,18 @@ class ModelRow(QWidget):
             repair = menu.addAction(icon("repair"), self.tr("Repair from the original"))
             repair.triggered.connect(self.repair_asked)
             repair.setEnabled(info.source is not None and not self.is_busy)
-            move = menu.addAction(icon("move"), self.tr("Move to another drive…"))
-            move.triggered.connect(self.move_asked)
-            move.setEnabled(not self.is_busy)
+            if not info.is_shipped:
+                move = menu.addAction(icon("move"), self.tr("Move to another drive…"))
+                move.triggered.connect(self.move_asked)
+                move.setEnabled(not self.is_busy)
             menu.addSeparator()
         if info.state == "away":
             # Its folder cannot be opened, and what is on a drive that is elsewhere cannot be removed.
             menu.addAction(icon("refresh"), self.tr("Look again")).triggered.connect(self.look_asked)
             return menu
         menu.addAction(icon("folder-open"), self.tr("Open its folder")).triggered.connect(self.folder_asked)
+        if info.is_shipped:
+            return menu
         menu.addSeparator()
         remove = menu.addAction(icon("trash"), self.tr("Remove…"))
         remove.triggered.connect(self.remove_asked)

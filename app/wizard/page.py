@@ -101,6 +101,10 @@ class WizardPage(QWidget):
         continued = flow.resume(self._state, self._fate())
         self._go(continued or self._beginning())
 
+    def open_file(self, file: str) -> None:
+        """Says what a model's file would cost, as if it had been chosen in the list."""
+        self._choose(file, Path(file).name, False)
+
     def _connect(self) -> None:
         for step in self._steps.values():
             step.went_back.connect(lambda: self._go(flow.go_back(self._state)))

@@ -55,17 +55,22 @@ class ModelStore:
     one each.
 
     ``models_folder`` is where new ones go. A model keeps its place until it is moved: what was begun in another folder
-    is gone on with there.
+    is gone on with there. ``shipped_folder`` has models that came with the program: to be used, never written to.
     """
 
-    def __init__(self, data_dir: Path | None = None, *, models_folder: Path | None = None) -> None:
+    def __init__(
+        self, data_dir: Path | None = None, *, models_folder: Path | None = None, shipped_folder: Path | None = None
+    ) -> None:
+        self.shipped_folder = shipped_folder
         self.data_dir = (data_dir or default_data_dir()).absolute()
         self.models_folder = (models_folder or self.data_dir / "models").absolute()
         self._register = FolderRegister(self.data_dir)
 
     def at(self, folder: Path | None) -> ModelStore:
         """The same store, with new models going to ``folder``; None: as it is."""
-        return self if folder is None else ModelStore(self.data_dir, models_folder=folder)
+        if folder is None:
+            return self
+        return ModelStore(self.data_dir, models_folder=folder, shipped_folder=self.shipped_folder)
 
     # Folders
 
@@ -131,9 +136,11 @@ class ModelStore:
 
     def list(self) -> list[StoredModel]:
         """Every model, finished, unfinished, damaged or away, by name. Of several copies of one the first is named
-        by its folder's name, the others by their paths.
+        by its folder's name, the others by their paths. One that was cut here hides the one that came with the program.
         """
         models = [model for folder in self.folders() for model in self._list_folder(folder)]
+        own = {model.folder.name for model in models}
+        models += [model for model in self._list_shipped() if model.folder.name not in own]
         models.sort(key=lambda model: (model.folder.name, model.state is not ModelState.READY))
         names: set[str] = set()
         for index, model in enumerate(models):
@@ -155,6 +162,26 @@ class ModelStore:
             )
             for each in folder.models
         ]
+
+    def _list_shipped(self) -> list[StoredModel]:
+        if self.shipped_folder is None or not self.shipped_folder.is_dir():
+            return []
+        return [model for entry in self.shipped_folder.iterdir() if (model := describe_model(entry)) is not None]
+
+    def is_shipped(self, folder: Path) -> bool:
+        """Whether this model came with the program."""
+        return self.shipped_folder is not None and folder.parent == self.shipped_folder
+
+    def find_shipped(self, name: str) -> Path | None:
+        """The folder of a model that came with the program, or of its like cut here; None where there is none."""
+        if not any(is_meant(model, name) for model in self._list_shipped()):
+            return None
+        return self.resolve(name)
+
+    def require_own(self, model: StoredModel) -> None:
+        """Raises ``InvalidRequest`` for a model that came with the program: it stays where it is."""
+        if self.is_shipped(model.folder):
+            raise InvalidRequest(f"{model.title} is a part of Strata.", "It goes when Strata is uninstalled.")
 
     def resolve(self, name: str) -> Path:
         """The folder of the finished split that ``name`` means.
@@ -279,9 +306,12 @@ class ModelStore:
     def remove(self, name: str) -> Path:
         """Deletes one model of this store and gives the folder it was in. The lock is held throughout.
 
-        Raises ``ModelNotFound`` for anything that is not in this store, ``ModelBusy`` while it is being cut.
+        Raises ``ModelNotFound`` for anything that is not in this store, ``ModelBusy`` while it is being cut,
+        ``InvalidRequest`` for one that came with the program.
         """
-        folder = self.find_one(name).folder
+        model = self.find_one(name)
+        self.require_own(model)
+        folder = model.folder
         with self.lock(folder):
             self.discard(folder)
         self.empty_trash()

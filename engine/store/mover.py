@@ -119,6 +119,7 @@ class _Move:
 
     def run(self, run_alone: RunAlone) -> Iterator[Event]:
         model = self._store.find_one(self._name)
+        self._store.require_own(model)
         self._model = model.folder.name
         self._new = self._target / model.folder.name
         self._staging = self._target / f"{STAGING_PREFIX}{model.folder.name}"

@@ -24,6 +24,10 @@
         <translation>以 MIT 许可证发布的自由软件。它建立在 Qt 和 PySide（LGPL 3）、PyTorch、Hugging Face Transformers 等众多项目之上，各自的许可证随程序附带。</translation>
     </message>
     <message>
+        <source>Licences…</source>
+        <translation>许可证…</translation>
+    </message>
+    <message>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
@@ -1530,6 +1534,14 @@
         <translation>入门模型没有安装。</translation>
     </message>
     <message>
+        <source>{name} is a part of Strata.</source>
+        <translation>{name} 是 Strata 的一部分。</translation>
+    </message>
+    <message>
+        <source>It goes when Strata is uninstalled.</source>
+        <translation>卸载 Strata 时它会一起移除。</translation>
+    </message>
+    <message>
         <source>{file} is one of {count} parts of a model.</source>
         <translation>{file} 是模型 {count} 个部分之一。</translation>
     </message>
@@ -2931,6 +2943,29 @@
     <message>
         <source>Refresh</source>
         <translation>刷新</translation>
+    </message>
+</context>
+<context>
+    <name>LicencesDialog</name>
+    <message>
+        <source>Licences</source>
+        <translation>许可证</translation>
+    </message>
+    <message>
+        <source>Strata carries this free software, each under its own licence.</source>
+        <translation>Strata 附带以下自由软件，各自遵循其许可证。</translation>
+    </message>
+    <message>
+        <source>Software</source>
+        <translation>软件</translation>
+    </message>
+    <message>
+        <source>Text of the licence</source>
+        <translation>许可证文本</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation type="unfinished">关闭</translation>
     </message>
 </context>
 <context>

@@ -235,8 +235,12 @@ def test_a_second_start_brings_the_first_to_the_front(tmp_path: Path, qtbot: QtB
     second = SingleInstance(tmp_path / "strata.lock")
     assert first.acquire()
     assert not second.acquire()
-    with qtbot.waitSignal(first.activated):
+    with qtbot.waitSignal(first.activated) as shown:
         assert second.activate_other()
+    assert shown.args == [""]
+    with qtbot.waitSignal(first.activated) as shown:
+        assert second.activate_other("/home/Zoë/a model.gguf")
+    assert shown.args == ["/home/Zoë/a model.gguf"]
     first.release()
     assert second.acquire()
     second.release()

@@ -640,3 +640,14 @@ def test_what_was_begun_elsewhere_says_where_it_is_finished(
     to_cost(qtbot, page)
     assert not page.cost.place.box.isEnabled()
     assert "It was begun in /media/old/models and is finished there." in label_texts(page.cost)
+
+
+def test_a_file_opened_in_the_file_browser_is_planned_at_once(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage]
+) -> None:
+    page = open_page()
+    page.open_file("/home/Zoë/Downloads/a model.gguf")
+    assert page.state.step is Step.COST
+    assert page.state.title == "a model.gguf"
+    qtbot.waitUntil(page.cost.forward.isEnabled)
+    assert engine.asked("plan")[-1].args[0] == "/home/Zoë/Downloads/a model.gguf"

@@ -1,0 +1,122 @@
+"""Makes what people install: ``python3 dev.py package``.
+
+    python packaging/build.py                 the bundle and this system's installers, in dist/
+    python packaging/build.py --bundle-only   only the bundle, in build/Strata
+    python packaging/build.py --check         also runs the bundle's own self-test
+
+Owns the order: the frozen window, the engine's packages, the starter cut, the licences, then installers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from distributions import engine_distributions, window_distributions
+from licences import LicenceMissing, collect_licences
+from runtime import WrongTorch, build_runtime
+from starter import ship_starter
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build"
+DIST = ROOT / "dist"
+WORK = BUILD / "pyinstaller"
+BUNDLE = BUILD / "Strata"
+# What app.bundle looks for beside the program.
+RUNTIME, MODELS, LICENCES = "runtime-cpu", "models", "licences"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bundle-only", action="store_true", help="no installers")
+    parser.add_argument("--check", action="store_true", help="run the bundle's self-test")
+    given = parser.parse_args()
+    # The same commit gives the same bytes.
+    os.environ.setdefault("SOURCE_DATE_EPOCH", commit_time())
+    os.environ.update(PYTHONHASHSEED="1", LC_ALL="C.UTF-8", TZ="UTC")
+    try:
+        build_bundle()
+        if given.check and subprocess.run([str(program()), "--selftest"], check=False).returncode != 0:
+            return 1
+        if not given.bundle_only:
+            build_installers()
+    except (WrongTorch, LicenceMissing) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def build_bundle() -> None:
+    with step("the window, frozen"):
+        command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level=ERROR"]
+        command += ["--distpath", str(BUILD), "--workpath", str(WORK), str(ROOT / "packaging" / "strata.spec")]
+        subprocess.run(command, cwd=ROOT, check=True)
+    with step("the engine's packages"):
+        build_runtime(BUNDLE / RUNTIME)
+    with step("the starter, cut"):
+        ship_starter(BUNDLE / MODELS, BUILD / "starter")
+    with step("licences"):
+        shipped = {**engine_distributions(), **window_distributions()}
+        libraries = (WORK / "strata" / "libraries.txt").read_text(encoding="utf-8").split("\n")
+        collect_licences(BUNDLE / LICENCES, shipped.values(), [Path(line) for line in libraries if line])
+    set_times(BUNDLE)
+    print(f"{BUNDLE.relative_to(ROOT)}: {megabytes(BUNDLE)} MB")
+
+
+def build_installers() -> None:
+    DIST.mkdir(exist_ok=True)
+    if sys.platform == "linux":
+        from linux.deb import build_deb
+        from linux.self_extracting import build_run
+
+        for name, build in (("Debian package", build_deb), ("installer without root", build_run)):
+            with step(name):
+                made = build(BUNDLE, DIST)
+            print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 1e6:.0f} MB")
+    else:
+        print(f"There is no installer for {sys.platform} yet; the bundle is complete.")
+
+
+def program() -> Path:
+    return BUNDLE / ("Strata.exe" if os.name == "nt" else "Strata")
+
+
+def commit_time() -> str:
+    """Seconds of the last commit; a fixed time outside a working copy."""
+    git = shutil.which("git")
+    if git is not None:
+        done = subprocess.run([git, "log", "-1", "--format=%ct"], cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode == 0 and done.stdout.strip():
+            return done.stdout.strip()
+    return "1700000000"
+
+
+def set_times(folder: Path) -> None:
+    """Packers write down when files changed; here that is when the source did."""
+    moment = int(os.environ["SOURCE_DATE_EPOCH"])
+    for path in sorted(folder.rglob("*"), reverse=True):
+        os.utime(path, (moment, moment), follow_symlinks=os.utime not in os.supports_follow_symlinks)
+    os.utime(folder, (moment, moment))
+
+
+def megabytes(folder: Path) -> int:
+    return round(sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6)
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    begun = time.monotonic()
+    print(f"{name}: ", end="", flush=True)
+    yield
+    print(f"{time.monotonic() - begun:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

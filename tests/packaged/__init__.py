@@ -1,0 +1,1 @@
+"""What `dev.py package` has built, installed and used as people would."""
