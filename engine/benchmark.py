@@ -69,7 +69,7 @@ def measure_model(folder: Path, options: LoadOptions, *, passes: int, cancel: Ca
 
 
 class _Decoding:
-    """Greedy decoding of one prompt, a pass at a time."""
+    """Decoding of one prompt, a pass at a time. Sampled: a text that repeats itself asks for the same experts again."""
 
     def __init__(self, loaded: LoadedModel, cancel: CancelToken) -> None:
         self._loaded = loaded
@@ -79,7 +79,12 @@ class _Decoding:
         cache.reset()
         prompt = [(3 + i) % loaded.vocabulary_rows for i in range(_PROMPT_TOKENS)]
         self._tokens = TorchRunner(loaded).decode(
-            prompt, cache, {"do_sample": False}, seed=0, emit=lambda event: None, cancel=cancel
+            prompt,
+            cache,
+            {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0},
+            seed=0,
+            emit=lambda event: None,
+            cancel=cancel,
         )
 
     def count_misses(self, passes: int) -> int:

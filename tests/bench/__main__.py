@@ -184,9 +184,12 @@ def measure_experts(bench: Bench, tokenizer: Path, *, with_peers: bool) -> None:
         "bench", str(checkpoint), "--passes", str(4 * bench.passes), "--ram", str(dense + experts // 5)
     )
     seconds = number(report, "s_per_token")
-    share = number(report, "share_of_limit")
-    remark = f"{share:.1%} of the limit for its misses (wanted: 75 %); {deviation(report)}"
+    resident = number(bench.engine("bench", str(checkpoint), "--passes", str(4 * bench.passes)), "s_per_token")
+    # Where few experts miss, computing with those that are there takes longer than the reads.
+    share = max(number(report, "limit_s_per_token"), resident) / seconds
+    remark = f"{share:.1%} of the limit, its reads or its computing (wanted: 75 %); {deviation(report)}"
     show("Strata, experts, 20 % in RAM", seconds, remark)
+    show("  all of them in RAM", resident)
     show("  the same reads, no model", number(report, "limit_s_per_token"))
     if with_peers:
         with evicting(bench.work, Path("/tmp")):
