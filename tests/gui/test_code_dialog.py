@@ -170,7 +170,7 @@ def test_a_job_that_failed_for_its_code_asks_by_its_button_and_goes_on(
     page.show()
     page.open()
     job_id = services.jobs.add_split("/from/own", title="own")
-    qtbot.waitUntil(lambda: services.jobs.job(job_id).state is JobState.FAILED)
+    qtbot.waitUntil(lambda: (job := services.jobs.job(job_id)) is not None and job.state is JobState.FAILED)
     row = page._job_rows[job_id]
     assert row.retry.text() == "Look at its code"
     row.retry.click()
@@ -199,7 +199,7 @@ def test_the_progress_step_asks_about_the_code_of_its_job(
 
 def test_the_code_a_job_stopped_at_is_known_after_a_restart(qtbot: QtBot, services: Services, consent: Consent) -> None:
     job_id = services.jobs.add_split("/from/own")
-    qtbot.waitUntil(lambda: services.jobs.job(job_id).state is JobState.FAILED)
+    qtbot.waitUntil(lambda: (job := services.jobs.job(job_id)) is not None and job.state is JobState.FAILED)
     services.jobs.close()
     (job,) = read_jobs(services.paths.jobs_file)
     assert isinstance(job.error, JobError)
