@@ -33,6 +33,9 @@ from engine.streaming.residency import ExpertSlots
 from engine.weights.direct_io import ReadHandle
 from engine.weights.reader import Reader, ReadTicket
 
+CHUNK_BYTES = 1 << 20
+"""Small, so that all readers are at one expert and it is there soon, rather than several at once and late."""
+
 FEW_TOKENS = 16
 """Up to so many tokens, what single experts give is kept until all can be added up."""
 
@@ -73,7 +76,7 @@ class ExpertStreamer:
         self._reading = reading
         self._on_wait = on_wait
         # Not the blocks' reader: what is read ahead there would stand in the queue before what is wanted now.
-        self._reader = Reader(reader_threads)
+        self._reader = Reader(reader_threads, chunk_bytes=CHUNK_BYTES)
         self._cache = ExpertCache(slots.count)
         self._uses = ExpertUses(folder, entries)
         self._cache.restore(self._uses.read())
@@ -90,10 +93,15 @@ class ExpertStreamer:
             assert entry.module is not None
             layout = layouts.setdefault(entry.tensors, len(layouts))
             packed = {tensor.name: _Packed(tensor, entry.parts_of(tensor)) for tensor in entry.packed}
-            file = _File(number, layout, entry, entry.record_nbytes, ReadHandle(folder / entry.file), packed)
+            handle = ReadHandle(folder / entry.file)
+            file = _File(number, layout, entry, entry.record_nbytes, handle, packed, _ends(entry, packed))
             self._files.append(file)
             parts = {name: _StackedParameter(self, file, name) for name in entry.parameters}
             serve_experts(model, entry.module, parts, self._serve_with(file))
+
+    @property
+    def expected_hit_rate(self) -> float | None:
+        return self._cache.most_used_share()
 
     def begin_pass(self) -> None:
         self._cache.begin_pass()
@@ -102,7 +110,7 @@ class ExpertStreamer:
         """One expert's part of a stacked parameter; waits until it is there, and expands it where it is packed."""
         if self._call is None or self._call.file is not file:
             raise RuntimeError(f"{file.entry.module}.{name} was used outside its forward")
-        slot = self._call.take(expert)
+        slot = self._call.take(expert, file.ends[name])
         key = (file.layout, slot)
         if (views := self._views.get(key)) is None:
             memory = self._slots.tensor(slot)
@@ -158,7 +166,10 @@ class _Packed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _File:
-    """Files of equal ``layout`` have records of ``nbytes`` with the same tensors at the same places."""
+    """Files of equal ``layout`` have records of ``nbytes`` with the same tensors at the same places.
+
+    ``ends``: for each parameter, the bytes of a record up to the end of it.
+    """
 
     number: int
     layout: int
@@ -166,6 +177,13 @@ class _File:
     nbytes: int
     handle: ReadHandle
     packed: Mapping[str, _Packed]
+    ends: Mapping[str, int]
+
+
+def _ends(entry: ExpertsEntry, packed: Mapping[str, _Packed]) -> dict[str, int]:
+    ends = {tensor.name: tensor.offset + tensor.nbytes for tensor in entry.tensors}
+    ends |= {name: max(ends[stored] for stored in one.parts.values()) for name, one in packed.items()}
+    return ends
 
 
 class _StackedParameter:
@@ -237,14 +255,21 @@ class _Call:
             self._counts.misses += 1
             self._counts.read_nbytes += self.file.nbytes
 
-    def take(self, expert: int) -> int:
-        """The slot of an expert, once all of it is there."""
+    def take(self, expert: int, nbytes: int) -> int:
+        """The slot of an expert, once its first ``nbytes`` are there: it is computed with while the rest arrives."""
         key = (self.file.number, expert)
-        if key == self._current:
-            slot = self._cache.slot_of(key)
-            assert slot is not None
-            return slot
+        if key != self._current:
+            self._begin(key)
+        slot = self._cache.slot_of(key)
+        assert slot is not None
+        self._wait_for(key, nbytes)
+        self._slots.begin_use(slot)
+        return slot
+
+    def _begin(self, key: ExpertKey) -> None:
+        """The expert before this one is done with, and its slot may go to one that is to come."""
         if self._current is not None:
+            self._wait_for(self._current, self.file.nbytes)
             self._pinned.discard(self._current)
         self._current = key
         if key in self._missing:
@@ -252,16 +277,18 @@ class _Call:
         self.start_reads()
         slot = self._cache.slot_of(key)
         assert slot is not None
-        arrival = self._arriving.get(key)
-        if arrival is None:
+        if key not in self._arriving:
             self._counts.hits += 1
             self._counts.hit_nbytes += self.file.nbytes
-        else:
-            while not arrival.wait(WAIT_STEP_S):
-                self._on_wait()
+
+    def _wait_for(self, key: ExpertKey, nbytes: int) -> None:
+        arrival = self._arriving.get(key)
+        if arrival is None:
+            return
+        while not arrival.wait(WAIT_STEP_S, nbytes):
+            self._on_wait()
+        if arrival.ticket.is_done:
             del self._arriving[key]
-        self._slots.begin_use(slot)
-        return slot
 
     def _make_room_for(self, key: ExpertKey) -> None:
         """Where every slot holds an expert that is still to come, the last to come is read again later."""
@@ -275,11 +302,12 @@ class _Call:
 
     def close(self) -> None:
         """Waits for reads nobody took (the forward was left), and forgets experts that did not arrive."""
-        for arrival in self._arriving.values():
-            arrival.ticket.is_abandoned = True
+        for key, arrival in self._arriving.items():
+            arrival.ticket.is_abandoned = key != self._current
         for key, arrival in self._arriving.items():
             arrival.settle()
-            self._cache.drop(key)
+            if not arrival.is_whole:
+                self._cache.drop(key)
         self._arriving.clear()
 
 
@@ -290,6 +318,7 @@ class _Arrival:
         self._lock = threading.Lock()
         self._handed_on = threading.Event()
         self._error: BaseException | None = None
+        self._is_copied = is_copied
         if not is_copied:
             self._handed_on.set()
         with self._lock:
@@ -309,9 +338,19 @@ class _Arrival:
             self._error = error
         self._handed_on.set()
 
-    def wait(self, timeout_s: float) -> bool:
-        """True once the expert is read, and its copy started. Raises what a reader met."""
-        if not self.ticket.wait(timeout_s) or not self._handed_on.wait(timeout_s):
+    @property
+    def is_whole(self) -> bool:
+        """Once it is settled: whether all of the expert is where it was to go."""
+        return self._error is None and self.ticket.error is None and self.ticket.bytes_done == self.ticket.nbytes
+
+    def wait(self, timeout_s: float, nbytes: int) -> bool:
+        """True once the first ``nbytes`` are read; if it is copied, once all are and the copy has started.
+
+        Raises what a reader met.
+        """
+        if not self.ticket.wait(timeout_s, first_nbytes=None if self._is_copied else nbytes):
+            return False
+        if not self._handed_on.wait(timeout_s):
             return False
         if self._error is not None:
             raise self._error

@@ -23,44 +23,56 @@ class ShortRead(OSError):
 
 @dataclass(slots=True, eq=False)
 class ReadTicket:
-    """One read under way. ``bytes_done`` grows while it runs; ``wait`` ends when all of it is in memory."""
+    """One read under way. ``bytes_done`` grows while it runs; ``wait`` ends when all of it is in memory.
+
+    It is read in ``_chunk_count`` chunks, all but the last of ``_chunk_nbytes``; ``_arrived`` are the numbers of those
+    no reader is at any more.
+    """
 
     nbytes: int
     bytes_done: int = 0
     error: BaseException | None = None
     is_abandoned: bool = False
-    _chunks_left: int = 0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _finished: threading.Event = field(default_factory=threading.Event)
+    _chunk_count: int = 1
+    _chunk_nbytes: int = 0
+    _arrived: set[int] = field(default_factory=set[int])
+    _changed: threading.Condition = field(default_factory=threading.Condition)
     _on_done: Callable[[], None] | None = None
 
     @property
     def is_done(self) -> bool:
-        return self._finished.is_set()
+        return len(self._arrived) == self._chunk_count
 
-    def wait(self, timeout_s: float | None = None) -> bool:
-        """True once everything arrived; False after ``timeout_s``. Raises the ``OSError`` a reader met."""
-        if not self._finished.wait(timeout_s):
-            return False
+    def wait(self, timeout_s: float | None = None, *, first_nbytes: int | None = None) -> bool:
+        """True once everything arrived, or the ``first_nbytes`` of it; False after ``timeout_s``.
+
+        Raises the ``OSError`` a reader met.
+        """
+        wanted = self._chunk_count
+        if first_nbytes is not None and self._chunk_nbytes:
+            wanted = min(-(-first_nbytes // self._chunk_nbytes), wanted)
+        with self._changed:
+            if not self._changed.wait_for(lambda: all(map(self._arrived.__contains__, range(wanted))), timeout_s):
+                return False
         if self.error is not None:
             raise self.error
         return True
 
     def settle(self) -> None:
         """Waits until no reader touches the memory any more, whatever came of it."""
-        self._finished.wait()
+        with self._changed:
+            self._changed.wait_for(lambda: self.is_done)
 
-    def chunk_done(self, nbytes: int, error: BaseException | None) -> None:
-        """Called by a reader for each chunk."""
-        with self._lock:
+    def chunk_done(self, number: int, nbytes: int, error: BaseException | None) -> None:
+        """Called by a reader for each chunk, whatever came of it."""
+        with self._changed:
             self.bytes_done += nbytes
             self.error = self.error or error
-            self._chunks_left -= 1
-            is_last = self._chunks_left == 0
-        if is_last:
-            self._finished.set()
-            if self._on_done is not None:
-                self._on_done()
+            self._arrived.add(number)
+            is_last = self.is_done
+            self._changed.notify_all()
+        if is_last and self._on_done is not None:
+            self._on_done()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,7 @@ class _Chunk:
     """What one reader does at a stretch."""
 
     ticket: ReadTicket
+    number: int
     handle: ReadHandle
     pieces: Sequence[Piece]
     before: Callable[[], None] | None = None
@@ -110,13 +123,13 @@ class Reader:
         ``on_done`` runs in a reader after the last byte. ``offset`` and the memory are aligned.
         """
         starts = range(0, nbytes, self._chunk_bytes)
-        ticket = ReadTicket(nbytes, _chunks_left=max(len(starts), 1), _on_done=on_done)
+        ticket = ReadTicket(nbytes, _chunk_count=max(len(starts), 1), _chunk_nbytes=self._chunk_bytes, _on_done=on_done)
         if nbytes == 0:
-            ticket.chunk_done(0, None)
-        for start in starts:
+            ticket.chunk_done(0, 0, None)
+        for number, start in enumerate(starts):
             expected = min(self._chunk_bytes, nbytes - start)
             view = destination[start : start + round_up(expected, ALIGNMENT)]
-            self._queue.put(_Chunk(ticket, handle, (Piece(offset + start, expected, view),), before))
+            self._queue.put(_Chunk(ticket, number, handle, (Piece(offset + start, expected, view),), before))
         return ticket
 
     def submit_scattered(self, handle: ReadHandle, pieces: Sequence[Piece]) -> ReadTicket:
@@ -125,11 +138,11 @@ class Reader:
         One ticket for all: a queue entry and a wait for each would take longer than the reading.
         """
         shares = [share for first in range(len(self._threads)) if (share := pieces[first :: len(self._threads)])]
-        ticket = ReadTicket(sum(piece.nbytes for piece in pieces), _chunks_left=max(len(shares), 1))
+        ticket = ReadTicket(sum(piece.nbytes for piece in pieces), _chunk_count=max(len(shares), 1))
         if not shares:
-            ticket.chunk_done(0, None)
-        for share in shares:
-            self._queue.put(_Chunk(ticket, handle, share))
+            ticket.chunk_done(0, 0, None)
+        for number, share in enumerate(shares):
+            self._queue.put(_Chunk(ticket, number, handle, share))
         return ticket
 
     def close(self) -> None:
@@ -156,4 +169,4 @@ class Reader:
                         )
             except Exception as caught:  # carried to the thread that waits for the ticket
                 error = caught
-            chunk.ticket.chunk_done(done, error)
+            chunk.ticket.chunk_done(chunk.number, done, error)

@@ -26,6 +26,7 @@ from engine.models import structure
 from engine.models.served_experts import _eager_forward, _sums_in_its_own_dtype
 from engine.store.manifest import FILE_ALIGNMENT, MANIFEST_NAME, ExpertsEntry, read_manifest
 from engine.store.verifier import check_sizes, verify
+from engine.streaming import experts as experts_module
 from engine.streaming.block_roles import block_sizes, expert_sizes
 from engine.streaming.expert_uses import USES_NAME, ExpertUses
 from engine.streaming.loaded_model import LoadedModel
@@ -326,6 +327,35 @@ def test_what_is_there_is_computed_while_the_rest_is_read(qwen: Cut, monkeypatch
         loaded.close()
     assert was_computed == [True]
     assert torch.equal(logits, plain)
+
+
+def test_the_start_of_an_expert_is_computed_with_while_its_end_is_read(
+    qwen: Cut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With no other expert to compute meanwhile, and a slot that is given away right afterwards."""
+    monkeypatch.setattr(experts_module, "CHUNK_BYTES", 4096)
+    entry = qwen.manifest.experts[0]
+    down = next(tensor for tensor in entry.tensors if "down" in tensor.name)
+    assert down.offset % 4096 == 0
+    has_computed = threading.Event()
+    was_computed: list[bool] = []
+    read_into = ReadHandle.read_into
+
+    def read_late(self: ReadHandle, offset: int, destination: memoryview) -> int:
+        if self.path.parent.name == "experts" and (offset - entry.data_offset) % entry.stride >= down.offset:
+            was_computed.append(has_computed.wait(5))
+        return read_into(self, offset, destination)
+
+    monkeypatch.setattr(ReadHandle, "read_into", read_late)
+    loaded = qwen.load(qwen.sizes.floor_slots)
+    act: Any = loaded.model.get_submodule(str(entry.module)).act_fn
+    act.register_forward_hook(lambda *_: has_computed.set())
+    try:
+        qwen.assert_equal(loaded)
+    finally:
+        loaded.close()
+    assert was_computed
+    assert all(was_computed)
 
 
 # Refusing, failing, cancelling

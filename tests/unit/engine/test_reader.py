@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,32 @@ def test_reads_are_served_in_the_order_they_were_asked_for(tmp_path: Path) -> No
             ticket.wait(10)
         reader.close()
     assert order == list(range(8))
+
+
+def test_the_first_bytes_can_be_used_while_the_rest_arrives(
+    tmp_path: Path, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_file(tmp_path / "file", 300_000)
+    may_go_on = threading.Event()
+    read_into = ReadHandle.read_into
+
+    def read_late(self: ReadHandle, offset: int, destination: memoryview) -> int:
+        if offset >= 128 << 10:
+            may_go_on.wait(10)
+        return read_into(self, offset, destination)
+
+    monkeypatch.setattr(ReadHandle, "read_into", read_late)
+    with ReadHandle(tmp_path / "file") as handle:
+        memory = aligned_buffer(300_000)
+        ticket = reader.submit(handle, 0, 300_000, memory)
+        assert ticket.wait(10, first_nbytes=128 << 10)
+        assert bytes(memory[: 128 << 10]) == data[: 128 << 10]
+        assert not ticket.is_done
+        assert not ticket.wait(0, first_nbytes=(128 << 10) + 1)
+        may_go_on.set()
+        assert ticket.wait(10, first_nbytes=300_000)
+        assert ticket.is_done
+        assert bytes(memory[:300_000]) == data
 
 
 def test_an_abandoned_read_settles_without_touching_memory_again(tmp_path: Path, reader: Reader) -> None:
