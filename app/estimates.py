@@ -15,7 +15,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from app.catalogue import CatalogueEntry
-from engine.api import EXPANSION_COST, MachineReport, WeightShape, expected_hit_rate
+from engine.api import (
+    EXPANSION_COST,
+    EXPERT_PRODUCTS,
+    LAYER_PRODUCTS,
+    MachineReport,
+    WeightShape,
+    expected_hit_rate,
+)
 
 TYPICAL_ANSWER_TOKENS = 300
 
@@ -28,6 +35,7 @@ _KEY_WIDTH = 1024
 
 _ASSUMED_BUS = 12e9
 _ASSUMED_DEVICE_MEMORY = 200e9
+_ASSUMED_PRODUCT_S = 80e-6
 """Bytes per second. The probe measures the disk and the processor; these two are those of a modest graphics
 card (PCIe 3 x16, 200 GB/s) and matter only where little or nothing is read from the disk."""
 
@@ -139,11 +147,15 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Budgets in bytes, speeds in bytes per second; ``bus`` is None where there is one memory."""
+    """Budgets in bytes, speeds in bytes per second; ``bus`` is None where there is one memory.
+
+    ``product_s``: seconds a product of a matrix and a vector takes beyond its bytes.
+    """
 
     device: float
     host: float
     speed: float
+    product_s: float
     bus: float | None
 
 
@@ -220,10 +232,11 @@ def estimate(shape: ModelShape, machine: MachineReport) -> Estimate | Shortage:
     if memory.device < least + shape.cache_bytes:
         return Shortage(round(least + shape.cache_bytes), round(max(memory.device, 0)))
     others = (experts.count - experts.in_layer) * experts.nbytes
-    computed = shape.used_bytes + experts.computed_bytes
+    blocks_s = shape.used_bytes / memory.speed + shape.layers * LAYER_PRODUCTS * memory.product_s
+    experts_s = experts.computed_bytes / memory.speed + experts.routed * EXPERT_PRODUCTS * memory.product_s
     if shape.used_bytes + shape.lookup_bytes + others <= room:
         taken = shape.used_bytes + shape.lookup_bytes + experts.count * experts.nbytes + shape.cache_bytes
-        return Estimate(computed / memory.speed, 0, round(taken))
+        return Estimate(blocks_s + experts_s, 0, round(taken))
     if experts.count and shape.used_bytes <= room:
         on_device, slots = shape.used_bytes, 0.0
     else:
@@ -236,7 +249,8 @@ def estimate(shape: ModelShape, machine: MachineReport) -> Estimate | Shortage:
         fits = away <= memory.host
         on_host, host_slots = (away, 0.0) if fits else _fill(shape, memory.host, away)
     streamed = max(away - on_host, 0.0) + missed
-    times = [streamed / machine.disk_bytes_per_second, computed / memory.speed]
+    arriving_s = max(missed / machine.disk_bytes_per_second, missed / memory.bus if memory.bus is not None else 0.0)
+    times = [streamed / machine.disk_bytes_per_second, blocks_s + max(experts_s, arriving_s)]
     if memory.bus is not None:
         times.append((away + missed) / memory.bus)
     taken = on_device + slots + on_host + host_slots + cached * experts.nbytes + shape.cache_bytes
@@ -272,9 +286,10 @@ def _memory_of(machine: MachineReport) -> _Memory:
     host = max(machine.memory_free_bytes - _SYSTEM_RESERVE_BYTES, machine.memory_free_bytes // 4)
     cards = [device for device in machine.devices if device.kind not in _UNIFIED]
     if not cards:
-        return _Memory(host, 0, machine.compute_bytes_per_second, None)
+        return _Memory(host, 0, machine.compute_bytes_per_second, machine.product_s, None)
     free = cards[0].free_bytes
-    return _Memory(max(free - _DEVICE_RESERVE_BYTES, free // 4), host, _ASSUMED_DEVICE_MEMORY, _ASSUMED_BUS)
+    device = max(free - _DEVICE_RESERVE_BYTES, free // 4)
+    return _Memory(device, host, _ASSUMED_DEVICE_MEMORY, _ASSUMED_PRODUCT_S, _ASSUMED_BUS)
 
 
 def _fill(shape: ModelShape, room: float, wanted: float) -> tuple[float, float]:

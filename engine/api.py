@@ -31,8 +31,10 @@ from engine.reports import ModelInfo as ModelInfo
 from engine.reports import ModelPlan as ModelPlan
 from engine.reports import WeightShape as WeightShape
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES as DEFAULT_FLOOR_BYTES
-from engine.streaming.residency import EXPANSION_COST as EXPANSION_COST
-from engine.streaming.residency import expected_hit_rate as expected_hit_rate
+from engine.streaming.hit_rate import expected_hit_rate as expected_hit_rate
+from engine.streaming.prediction import EXPANSION_COST as EXPANSION_COST
+from engine.streaming.prediction import EXPERT_PRODUCTS as EXPERT_PRODUCTS
+from engine.streaming.prediction import LAYER_PRODUCTS as LAYER_PRODUCTS
 
 
 class Engine(Protocol):

@@ -26,6 +26,7 @@ from engine.store.verifier import check_sizes
 from engine.streaming.block_roles import block_sizes, expert_sizes
 from engine.streaming.budgets import NOTHING_RETURNED, FreeMemory, plan_budgets
 from engine.streaming.loaded_model import LoadedModel, open_model
+from engine.streaming.prediction import predict_pass_s
 from engine.streaming.residency import SLOTS_WANTED, BlockSize, Budgets, ExpertSizes, Role
 
 
@@ -83,9 +84,10 @@ def _predict(loaded: LoadedModel) -> float | None:
     dtype = getattr(torch, loaded.manifest.dtype)
     files = [loaded.folder / block.file for block in loaded.manifest.blocks if block.kind == "layer"]
     try:
-        return loaded.plan.predict_pass_s(measure_speeds(loaded.backend, dtype, files[:8]))
+        speeds = measure_speeds(loaded.backend, dtype, files[:8])
     except (OSError, EngineError):
         return None
+    return predict_pass_s(loaded.plan, speeds, hit_rate=loaded.streamer.expected_hit_rate)
 
 
 @contextmanager

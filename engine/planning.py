@@ -38,7 +38,8 @@ from engine.store.split_plan import SplitPlan
 from engine.store.splitter import can_resume, find_done_blocks, plan_space
 from engine.streaming.block_roles import block_size, block_sizes, expert_sizes
 from engine.streaming.budgets import NOTHING_RETURNED, FreeMemory
-from engine.streaming.residency import BlockSize, ExpertSizes, ResidencyPlan, Speeds, plan_residency
+from engine.streaming.prediction import Speeds, predict_pass_s
+from engine.streaming.residency import BlockSize, ExpertSizes, ResidencyPlan, plan_residency
 from engine.weights.read_speed import measure_folder_speed, measure_read_speed
 
 _PROBE_BYTES = 64 << 20
@@ -231,7 +232,8 @@ def _predict(plan: ResidencyPlan, disk: float | None, backend: Backend, dtype: t
     if disk is None and plan.streamed_bytes:
         return None
     bus = None if backend.is_unified else measure_bus_speed(backend)
-    return plan.predict_pass_s(Speeds(disk or math.inf, measure_compute_speed(backend, dtype), bus))
+    compute = measure_compute_speed(backend, dtype)
+    return predict_pass_s(plan, Speeds(disk or math.inf, compute.bytes_per_second, bus, compute.product_s))
 
 
 def _existing(folder: Path) -> Path:

@@ -64,7 +64,11 @@ class DeviceReport:
 
 @dataclass(frozen=True, slots=True)
 class MachineReport:
-    """Bytes and bytes per second; ``disk_bytes_per_second`` is direct reading in the models folder."""
+    """Bytes and bytes per second; ``disk_bytes_per_second`` is direct reading in the models folder.
+
+    ``product_s``: what a product of a matrix and a vector takes beyond its bytes, in seconds; 0 in a
+    report from before that was measured.
+    """
 
     system: str
     processor: str
@@ -76,6 +80,7 @@ class MachineReport:
     disk_bytes_per_second: float
     compute_bytes_per_second: float
     devices: tuple[DeviceReport, ...]
+    product_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

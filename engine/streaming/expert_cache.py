@@ -54,6 +54,11 @@ class ExpertCache:
         """The value of every expert that was ever used: how often, in uses of now."""
         return {key: 2.0 ** (value - self._now / self._half_life) for key, value in self._values.items()}
 
+    def most_used_share(self) -> float | None:
+        """Of all uses so far, those of as many experts as there are slots; None before the first."""
+        uses = sorted(self.uses().values(), reverse=True)
+        return sum(uses[: self.slot_count]) / sum(uses) if uses else None
+
     def restore(self, uses: Mapping[ExpertKey, float]) -> None:
         """Starts with the values an earlier cache ended with. Call before any other use."""
         self._values = {key: self._now / self._half_life + math.log2(value) for key, value in uses.items()}

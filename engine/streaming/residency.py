@@ -8,7 +8,6 @@ computing. Embeddings that are only looked up cost a few rows a pass wherever th
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from enum import StrEnum
 
 from engine.errors import BudgetTooSmall
 from engine.quantities import format_size
+from engine.streaming.hit_rate import expected_hit_rate
 from engine.streaming.row_ranges import RowRange, divide_rows, round_to_page
 
 SLOTS_WANTED = 3
@@ -63,12 +63,6 @@ class BlockSize:
     row_nbytes: int = 0
 
 
-EXPANSION_COST = 12
-"""Expanding a packed expert takes a processor about as long as reading this many times its expanded bytes. Derived
-from its processor time on a loaded machine of two cores (2.2 to 4.9 ns a number), not timed on a quiet one. A graphics
-card is quicker, so there it is on the safe side."""
-
-
 @dataclass(frozen=True, slots=True)
 class ExpertSizes:
     """All routed experts of a model: ``count`` records, each read into a slot of ``slot_nbytes``.
@@ -112,15 +106,10 @@ class ExpertSlots:
     def device_bytes(self) -> int:
         return self.nbytes * self.count + self.scratch_nbytes
 
-    @property
-    def used_bytes(self) -> int:
-        """Bytes one token's experts move in memory, or could move while they are expanded."""
-        return self.routed * (self.nbytes + EXPANSION_COST * self.expanded_nbytes)
-
-    @property
-    def missed_bytes(self) -> float:
-        """Bytes one token is expected to read."""
-        return self.nbytes * self.routed * (1 - expected_hit_rate(self.count / self.total))
+    def missed_bytes(self, hit_rate: float | None = None) -> float:
+        """Bytes one token is expected to read; where ``hit_rate`` is not known, it is the published one."""
+        rate = expected_hit_rate(self.count / self.total) if hit_rate is None else hit_rate
+        return self.nbytes * self.routed * (1 - rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +134,11 @@ class SlotClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Speeds:
-    """Bytes per second, measured on this machine. ``bus`` is from host to device; None on a unified device."""
-
-    disk: float
-    memory: float
-    bus: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ResidencyPlan:
     """The tier of every block, the device slots, and how many host slots of each class read ahead.
 
-    ``ranges`` are blocks too, in place of those they are ranges of.
+    A token uses ``layers`` and other blocks, together ``used_bytes``. ``ranges`` are blocks too, in place of those they
+    are ranges of.
     """
 
     tiers: tuple[tuple[str, Tier], ...]
@@ -168,6 +149,7 @@ class ResidencyPlan:
     streamed_bytes: int
     copied_bytes: int
     used_bytes: int
+    layers: int
     experts: ExpertSlots | None = None
     ranges: tuple[RowRange, ...] = ()
 
@@ -188,28 +170,7 @@ class ResidencyPlan:
     @property
     def read_bytes(self) -> int:
         """What one token is expected to read from the disk: streamed blocks, and experts that are not cached."""
-        return self.streamed_bytes + (round(self.experts.missed_bytes) if self.experts else 0)
-
-    def predict_pass_s(self, speeds: Speeds) -> float:
-        """Seconds for one decoding pass (limits.md): reading, copying and computing overlap, the slowest decides."""
-        missed = self.experts.missed_bytes if self.experts else 0.0
-        routed = self.experts.used_bytes if self.experts else 0
-        times = [(self.streamed_bytes + missed) / speeds.disk, (self.used_bytes + routed) / speeds.memory]
-        if speeds.bus is not None:
-            times.append((self.copied_bytes + missed) / speeds.bus)
-        return max(times)
-
-
-HIT_RATES = ((0.0, 0.0), (0.02, 0.16), (0.055, 0.40), (0.11, 0.59), (0.22, 0.74), (0.44, 0.87), (1.0, 1.0))
-"""Published: hit rate of an expert cache against the share of all experts that it holds (limits.md)."""
-
-
-def expected_hit_rate(share: float) -> float:
-    """Between the published points, a straight line."""
-    for (low, low_rate), (high, high_rate) in itertools.pairwise(HIT_RATES):
-        if share <= high:
-            return low_rate + (high_rate - low_rate) * (share - low) / (high - low)
-    return 1.0
+        return self.streamed_bytes + (round(self.experts.missed_bytes()) if self.experts else 0)
 
 
 def plan_residency(
@@ -515,6 +476,7 @@ def _plan_with(
         streamed_bytes=sum(block.nbytes for block in away if block.name not in on_host),
         copied_bytes=0 if is_unified else sum(block.nbytes for block in away),
         used_bytes=sum(block.nbytes for block in once),
+        layers=sum(block.is_layer for block in once),
     )
 
 

@@ -200,6 +200,11 @@ class Streamer:
         return self._experts.counts if self._experts is not None else ExpertCounts()
 
     @property
+    def expected_hit_rate(self) -> float | None:
+        """Share of a token's experts that will be in the cache, going by earlier runs; None where there were none."""
+        return self._experts.expected_hit_rate if self._experts is not None else None
+
+    @property
     def mispredictions(self) -> int:
         """Times a block was wanted that was not the next in the slots."""
         return self._pipeline.mispredictions if self._pipeline is not None else 0

@@ -18,7 +18,8 @@ from app.estimates import (
 )
 from engine.api import DeviceReport, MachineReport, WeightShape
 from engine.streaming.budgets import FreeMemory, plan_budgets
-from engine.streaming.residency import BlockSize, ExpertSizes, Role, Speeds, plan_residency
+from engine.streaming.prediction import Speeds, predict_pass_s
+from engine.streaming.residency import BlockSize, ExpertSizes, Role, plan_residency
 
 GB = 10**9
 CATALOGUE = read_catalogue()
@@ -37,6 +38,7 @@ def machine(free: float, *, disk: float = 1.9 * GB, card: float | None = None) -
         disk_bytes_per_second=disk,
         compute_bytes_per_second=25 * GB,
         devices=devices,
+        product_s=150e-6,
     )
 
 
@@ -44,6 +46,10 @@ def entry(repo: str) -> CatalogueEntry:
     found = find_entry(CATALOGUE, repo)
     assert found is not None
     return found
+
+
+def speeds_of(here: MachineReport) -> Speeds:
+    return Speeds(here.disk_bytes_per_second, here.compute_bytes_per_second, product_s=here.product_s)
 
 
 def blocks_of(shape: ModelShape) -> list[BlockSize]:
@@ -58,7 +64,7 @@ def test_a_prediction_without_a_card_agrees_with_the_engines_planner(repo: str, 
     shape, here = shape_of(entry(repo)), machine(free)
     budgets = plan_budgets(FreeMemory(free, None), vram=None, ram=None, cache_bytes=round(shape.cache_bytes))
     plan = plan_residency(blocks_of(shape), budgets, is_unified=True)
-    expected = plan.predict_pass_s(Speeds(here.disk_bytes_per_second, here.compute_bytes_per_second))
+    expected = predict_pass_s(plan, speeds_of(here))
     found = estimate(shape, here)
     assert isinstance(found, Estimate)
     assert found.s_per_token == pytest.approx(expected, rel=0.05)
@@ -93,7 +99,7 @@ def test_experts_count_as_often_as_one_token_reads_them(repo: str, free: int, ca
     assert isinstance(found, Estimate)
     assert found.streamed_bytes == pytest.approx(plan.read_bytes, rel=0.05)
     if card is None:
-        expected = plan.predict_pass_s(Speeds(here.disk_bytes_per_second, here.compute_bytes_per_second))
+        expected = predict_pass_s(plan, speeds_of(here))
         assert found.s_per_token == pytest.approx(expected, rel=0.05)
     assert found.streamed_bytes < 0.5 * entry(repo).loaded_bytes
 

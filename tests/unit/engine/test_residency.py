@@ -9,18 +9,9 @@ from dataclasses import replace
 import pytest
 
 from engine.errors import BudgetTooSmall
-from engine.streaming.residency import (
-    EXPANSION_COST,
-    BlockSize,
-    Budgets,
-    ExpertSizes,
-    ResidencyPlan,
-    Role,
-    Speeds,
-    Tier,
-    expected_hit_rate,
-    plan_residency,
-)
+from engine.streaming.hit_rate import expected_hit_rate
+from engine.streaming.prediction import EXPANSION_COST, Speeds, predict_pass_s
+from engine.streaming.residency import BlockSize, Budgets, ExpertSizes, ResidencyPlan, Role, Tier, plan_residency
 
 GB = 10**9
 
@@ -155,9 +146,9 @@ def test_host_memory_holds_what_the_device_cannot() -> None:
 
 def test_the_slowest_of_disk_bus_and_memory_decides_the_prediction() -> None:
     plan = plan_residency(llama_like(), Budgets(20_000, 10_000), is_unified=False)
-    assert plan.predict_pass_s(Speeds(disk=1, memory=1e9, bus=1e9)) == plan.streamed_bytes
-    assert plan.predict_pass_s(Speeds(disk=1e9, memory=1e9, bus=1)) == plan.copied_bytes
-    assert plan.predict_pass_s(Speeds(disk=1e9, memory=1, bus=1e9)) == plan.used_bytes
+    assert predict_pass_s(plan, Speeds(disk=1, memory=1e9, bus=1e9)) == plan.streamed_bytes
+    assert predict_pass_s(plan, Speeds(disk=1e9, memory=1e9, bus=1)) == plan.copied_bytes
+    assert predict_pass_s(plan, Speeds(disk=1e9, memory=1, bus=1e9)) == plan.used_bytes
 
 
 @pytest.mark.parametrize("share", [0.15, 0.25, 0.4, 0.6, 0.8])
@@ -246,7 +237,26 @@ def test_with_room_for_everything_everything_stays() -> None:
     assert plan.experts.count == QWEN3_30B.count
     speeds = Speeds(disk=2 * GB, memory=30 * GB)
     once = sum(block.nbytes for block in blocks if block.role is Role.ONCE)
-    assert plan.predict_pass_s(speeds) == pytest.approx((once + 384 * 9_437_184) / (30 * GB))
+    assert predict_pass_s(plan, speeds) == pytest.approx((once + 384 * 9_437_184) / (30 * GB))
+
+
+def test_what_a_product_takes_beyond_its_bytes_is_in_the_prediction() -> None:
+    blocks = moe_like()
+    plan = plan_residency(blocks, Budgets(100 * GB, 0), is_unified=True, experts=QWEN3_30B)
+    speeds = Speeds(disk=2 * GB, memory=30 * GB)
+    more = predict_pass_s(plan, replace(speeds, product_s=1e-4)) - predict_pass_s(plan, speeds)
+    assert more == pytest.approx((48 * 7 + 384 * 2) * 1e-4)
+
+
+def test_experts_that_arrive_overlap_with_computing_experts_only() -> None:
+    blocks = moe_like()
+    once = sum(block.nbytes for block in blocks if block.role is Role.ONCE)
+    plan = plan_residency(blocks, Budgets(once + 2 * GB, 0), is_unified=True, experts=QWEN3_30B)
+    speeds = Speeds(disk=2 * GB, memory=30 * GB)
+    routed = 384 * 9_437_184
+    assert plan.streamed_bytes == 0
+    assert predict_pass_s(plan, speeds, hit_rate=0) == pytest.approx(once / (30 * GB) + routed / (2 * GB))
+    assert predict_pass_s(plan, speeds, hit_rate=1) == pytest.approx((once + routed) / (30 * GB))
 
 
 def test_the_expected_hit_rate_follows_the_published_points() -> None:
@@ -299,7 +309,7 @@ def test_what_packed_experts_cost_to_expand_is_in_the_prediction() -> None:
     speeds = Speeds(disk=1e12, memory=1e6)
     blocks = [BlockSize("norm", Role.ONCE, 4096)]
     quick, slow = (
-        plan_residency(blocks, Budgets(1 << 20, 0), is_unified=True, experts=sizes).predict_pass_s(speeds)
+        predict_pass_s(plan_residency(blocks, Budgets(1 << 20, 0), is_unified=True, experts=sizes), speeds)
         for sizes in (plain, packed)
     )
     assert slow - quick == pytest.approx(32 * EXPANSION_COST * 16384 / 1e6)
