@@ -43,6 +43,20 @@ SHAPES: dict[str, tuple[str, dict[str, int]]] = {
             "num_experts_per_tok": 8,
         },
     ),
+    "moe_large": (
+        "qwen3_moe",
+        {
+            "hidden_size": 2048,
+            "intermediate_size": 8192,
+            "moe_intermediate_size": 8192,
+            "num_hidden_layers": 8,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 4,
+            "head_dim": 128,
+            "num_experts": 8,
+            "num_experts_per_tok": 2,
+        },
+    ),
     "tiny": (
         "llama",
         {

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from tests.helpers.checkpoints import make_checkpoint
 
-CONFIGURATION = '''
+CONFIGURATION = """
 from transformers.models.llama.configuration_llama import LlamaConfig
 
 
 class OwnConfig(LlamaConfig):
     model_type = "own"
-'''
-MODELING = '''
+"""
+MODELING = """
 from pathlib import Path
 
 from transformers.models.llama.modeling_llama import LlamaForCausalLM
@@ -38,7 +38,7 @@ class OwnForCausalLM(LlamaForCausalLM):
         outputs = super().forward(*args, **kwargs)
         outputs.logits = outputs.logits.flip(-1)
         return outputs
-'''
+"""
 
 
 def make_code_checkpoint(folder: Path, marker: Path) -> Path:
