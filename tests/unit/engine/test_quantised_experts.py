@@ -214,6 +214,21 @@ def test_every_e4m3_number_and_every_exponent_is_expanded_exactly() -> None:
     assert torch.equal(exponents[:, 0], torch.ldexp(torch.ones(256), bits.int() - 127))
 
 
+def test_every_byte_of_mxfp4_with_every_exponent_is_rounded_once() -> None:
+    """The table of bfloat16 pairs gives the bits of a float32 product, subnormal, infinite and negative zero too."""
+    byte = torch.arange(256, dtype=torch.uint8)
+    exponents = torch.arange(256, dtype=torch.uint8)[:, None]
+    values = byte.expand(256, 256).contiguous()
+    found = expanded("mxfp4", values, exponents, (256, 512), torch.bfloat16)
+    e2m1 = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+    half = torch.stack((byte & 15, byte >> 4), -1).flatten().long()
+    numbers = e2m1[half & 7].copysign(torch.where(half >= 8, -1.0, 1.0))
+    wanted = (numbers * torch.exp2(exponents.float() - 127)).to(torch.bfloat16)
+    is_number = ~wanted.isnan()
+    assert torch.equal(found.isnan(), wanted.isnan())
+    assert torch.equal(found[is_number].view(torch.int16), wanted[is_number].view(torch.int16))
+
+
 def test_four_and_eight_bit_integers_are_those_of_compressed_tensors() -> None:
     from compressed_tensors.compressors.pack_quantized.helpers import pack_to_int32
 
