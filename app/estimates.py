@@ -242,18 +242,23 @@ def estimate(shape: ModelShape, machine: MachineReport) -> Estimate | Shortage:
     else:
         on_device, slots = _fill(shape, room, shape.used_bytes)
     cached = _cached_experts(experts, room - on_device - slots)
-    missed = _missed_bytes(experts, cached)
     away = shape.used_bytes - on_device
     on_host = host_slots = 0.0
+    host_cached = 0
     if memory.bus is not None:
-        fits = away <= memory.host
-        on_host, host_slots = (away, 0.0) if fits else _fill(shape, memory.host, away)
+        host_room = memory.host - experts.least_bytes
+        on_host, host_slots = (away, 0.0) if away <= host_room else _fill(shape, host_room, away)
+        host_cached = _cached_experts(experts, host_room - on_host - host_slots)
+    missed = _missed_bytes(experts, max(cached, host_cached))
     streamed = max(away - on_host, 0.0) + missed
-    arriving_s = max(missed / machine.disk_bytes_per_second, missed / memory.bus if memory.bus is not None else 0.0)
-    times = [streamed / machine.disk_bytes_per_second, blocks_s + max(experts_s, arriving_s)]
+    arriving_s = missed / machine.disk_bytes_per_second
+    times = [streamed / machine.disk_bytes_per_second]
     if memory.bus is not None:
-        times.append((away + missed) / memory.bus)
-    taken = on_device + slots + on_host + host_slots + cached * experts.nbytes + shape.cache_bytes
+        copied = _missed_bytes(experts, cached)
+        arriving_s = max(arriving_s, copied / memory.bus)
+        times.append((away + copied) / memory.bus)
+    times.append(blocks_s + max(experts_s, arriving_s))
+    taken = on_device + slots + on_host + host_slots + (cached + host_cached) * experts.nbytes + shape.cache_bytes
     return Estimate(max(times), round(streamed), round(taken))
 
 

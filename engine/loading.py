@@ -87,7 +87,7 @@ def _predict(loaded: LoadedModel) -> float | None:
         speeds = measure_speeds(loaded.backend, dtype, files[:8])
     except (OSError, EngineError):
         return None
-    return predict_pass_s(loaded.plan, speeds, hit_rate=loaded.streamer.expected_hit_rate)
+    return predict_pass_s(loaded.plan, speeds, loaded.streamer.expected_hit_rate)
 
 
 @contextmanager

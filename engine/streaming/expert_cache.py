@@ -54,10 +54,10 @@ class ExpertCache:
         """The value of every expert that was ever used: how often, in uses of now."""
         return {key: 2.0 ** (value - self._now / self._half_life) for key, value in self._values.items()}
 
-    def most_used_share(self) -> float | None:
-        """Of all uses so far, those of as many experts as there are slots; None before the first."""
+    def most_used_share(self, count: int) -> float | None:
+        """Of all uses so far, those of the ``count`` experts that are used most; None before the first."""
         uses = sorted(self.uses().values(), reverse=True)
-        return sum(uses[: self.slot_count]) / sum(uses) if uses else None
+        return sum(uses[:count]) / sum(uses) if uses else None
 
     def restore(self, uses: Mapping[ExpertKey, float]) -> None:
         """Starts with the values an earlier cache ended with. Call before any other use."""

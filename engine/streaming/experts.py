@@ -12,26 +12,26 @@ the rest arrives.
 from __future__ import annotations
 
 import bisect
-import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from transformers import PreTrainedModel
 
-from engine.backends.base import Backend, DeviceSlot, HostBuffer
+from engine.backends.base import Backend
 from engine.models.served_experts import ServeExperts, release_experts, serve_experts
 from engine.store.manifest import ExpertsEntry, PackedTensor, TensorEntry
 from engine.streaming.bindings import tensor_view
 from engine.streaming.expert_cache import ExpertCache, ExpertKey
 from engine.streaming.expert_scratch import ExpertScratch
+from engine.streaming.expert_slots import Arrival, Record, Slots, open_slots
 from engine.streaming.expert_uses import ExpertUses
 from engine.streaming.pipeline import WAIT_STEP_S
 from engine.streaming.residency import ExpertSlots
 from engine.weights.direct_io import ReadHandle
-from engine.weights.reader import Reader, ReadTicket
+from engine.weights.reader import Reader
 
 CHUNK_BYTES = 1 << 20
 """Small, so that all readers are at one expert and it is there soon, rather than several at once and late."""
@@ -47,12 +47,15 @@ OnWait = Callable[[], None]
 class ExpertCounts:
     """Since loading. An expert counts once for each forward of its layer, however many tokens it serves.
 
-    ``hit_nbytes`` are of records that were there, ``read_nbytes`` of those that had to be read.
+    ``hits`` were on the device, ``host_hits`` in main memory and had to be copied, ``misses`` had to be read; bytes are
+    those of their records.
     """
 
     hits: int = 0
+    host_hits: int = 0
     misses: int = 0
     hit_nbytes: int = 0
+    host_nbytes: int = 0
     read_nbytes: int = 0
 
 
@@ -79,8 +82,10 @@ class ExpertStreamer:
         self._reader = Reader(reader_threads, chunk_bytes=CHUNK_BYTES)
         self._cache = ExpertCache(slots.count)
         self._uses = ExpertUses(folder, entries)
-        self._cache.restore(self._uses.read())
-        self._slots = _UnifiedSlots(backend, slots) if backend.is_unified else _StagedSlots(backend, slots)
+        self._slots = open_slots(backend, slots)
+        uses = self._uses.read()
+        self._cache.restore(uses)
+        self._slots.restore(uses)
         self._views: dict[tuple[int, int], dict[str, torch.Tensor]] = {}
         self._files: list[_File] = []
         self._call: _Call | None = None
@@ -99,12 +104,12 @@ class ExpertStreamer:
             parts = {name: _StackedParameter(self, file, name) for name in entry.parameters}
             serve_experts(model, entry.module, parts, self._serve_with(file))
 
-    @property
-    def expected_hit_rate(self) -> float | None:
-        return self._cache.most_used_share()
+    def expected_hit_rate(self, slot_count: int) -> float | None:
+        return self._cache.most_used_share(slot_count)
 
     def begin_pass(self) -> None:
         self._cache.begin_pass()
+        self._slots.begin_pass()
 
     def part(self, file: _File, expert: int, name: str) -> torch.Tensor:
         """One expert's part of a stacked parameter; waits until it is there, and expands it where it is packed."""
@@ -127,7 +132,7 @@ class ExpertStreamer:
             assert file.entry.module is not None
             release_experts(self._model, file.entry.module, file.entry.parameters)
         self._reader.close()
-        if self.counts.hits or self.counts.misses:
+        if self.counts.hits or self.counts.host_hits or self.counts.misses:
             self._uses.write(self._cache.uses())
         self._slots.close()
         for file in self._files:
@@ -209,7 +214,7 @@ class _Call:
         file: _File,
         experts: list[int],
         cache: ExpertCache,
-        slots: _UnifiedSlots | _StagedSlots,
+        slots: Slots,
         reader: Reader,
         counts: ExpertCounts,
         on_wait: OnWait,
@@ -223,9 +228,10 @@ class _Call:
         keys: list[ExpertKey] = [(file.number, expert) for expert in experts]
         for key in keys:
             cache.use(key)
+            slots.use(key)
         self._pinned = set(keys)
         self._missing = [key for key in keys if cache.slot_of(key) is None]
-        self._arriving: dict[ExpertKey, _Arrival] = {}
+        self._arriving: dict[ExpertKey, Arrival] = {}
         self._current: ExpertKey | None = None
 
     @property
@@ -250,10 +256,14 @@ class _Call:
             if slot is None:
                 return
             self._missing.pop(0)
-            offset = self.file.entry.record_offset(key[1])
-            self._arriving[key] = self._slots.read(self._reader, self.file.handle, offset, self.file.nbytes, slot)
-            self._counts.misses += 1
-            self._counts.read_nbytes += self.file.nbytes
+            if self._slots.has_near(key):
+                self._counts.host_hits += 1
+                self._counts.host_nbytes += self.file.nbytes
+            else:
+                self._counts.misses += 1
+                self._counts.read_nbytes += self.file.nbytes
+            record = Record(key, self.file.handle, self.file.entry.record_offset(key[1]), self.file.nbytes)
+            self._arriving[key] = self._slots.bring(self._reader, record, slot)
 
     def take(self, expert: int, nbytes: int) -> int:
         """The slot of an expert, once its first ``nbytes`` are there: it is computed with while the rest arrives."""
@@ -308,139 +318,5 @@ class _Call:
             arrival.settle()
             if not arrival.is_whole:
                 self._cache.drop(key)
+                self._slots.drop(key)
         self._arriving.clear()
-
-
-class _Arrival:
-    """One expert on its way into its slot. With ``is_copied``, ``handed_on`` has to follow the read."""
-
-    def __init__(self, submit: Callable[[_Arrival], ReadTicket], *, is_copied: bool) -> None:
-        self._lock = threading.Lock()
-        self._handed_on = threading.Event()
-        self._error: BaseException | None = None
-        self._is_copied = is_copied
-        if not is_copied:
-            self._handed_on.set()
-        with self._lock:
-            self._ticket = submit(self)
-
-    @property
-    def ticket(self) -> ReadTicket:
-        with self._lock:  # a reader may be done before ``submit`` has returned
-            return self._ticket
-
-    def hand_on(self, start_copy: Callable[[], None]) -> None:
-        """From a reader, which must live on whatever happens."""
-        try:
-            if self.ticket.error is None and not self.ticket.is_abandoned:
-                start_copy()
-        except Exception as error:  # carried to the compute thread
-            self._error = error
-        self._handed_on.set()
-
-    @property
-    def is_whole(self) -> bool:
-        """Once it is settled: whether all of the expert is where it was to go."""
-        return self._error is None and self.ticket.error is None and self.ticket.bytes_done == self.ticket.nbytes
-
-    def wait(self, timeout_s: float, nbytes: int) -> bool:
-        """True once the first ``nbytes`` are read; if it is copied, once all are and the copy has started.
-
-        Raises what a reader met.
-        """
-        if not self.ticket.wait(timeout_s, first_nbytes=None if self._is_copied else nbytes):
-            return False
-        if not self._handed_on.wait(timeout_s):
-            return False
-        if self._error is not None:
-            raise self._error
-        return True
-
-    def settle(self) -> None:
-        """Waits until no reader has anything to do with it any more."""
-        self.ticket.settle()
-        self._handed_on.wait()
-
-
-class _UnifiedSlots:
-    """Slots the readers write and the processor computes in: one allocation."""
-
-    def __init__(self, backend: Backend, slots: ExpertSlots) -> None:
-        self._nbytes = slots.nbytes
-        self._memory: HostBuffer | None = backend.allocate_host(slots.nbytes * slots.count)
-
-    def tensor(self, slot: int) -> torch.Tensor:
-        assert self._memory is not None
-        return self._memory.tensor[slot * self._nbytes : (slot + 1) * self._nbytes]
-
-    def read(self, reader: Reader, handle: ReadHandle, offset: int, nbytes: int, slot: int) -> _Arrival:
-        assert self._memory is not None
-        view = self._memory.view[slot * self._nbytes : (slot + 1) * self._nbytes]
-        return _Arrival(lambda _: reader.submit(handle, offset, nbytes, view), is_copied=False)
-
-    def begin_use(self, slot: int) -> None: ...
-
-    def close(self) -> None:
-        self._memory = None
-
-
-@dataclass(slots=True)
-class _StagingSlot:
-    """Host memory an expert is read into on its way to the device."""
-
-    buffer: HostBuffer
-    arrival: _Arrival | None = None
-    wait_until_copied: Callable[[], None] = field(default=lambda: None)
-
-
-class _StagedSlots:
-    """Slots on a discrete device. A reader starts the copy as soon as it has read a record."""
-
-    def __init__(self, backend: Backend, slots: ExpertSlots) -> None:
-        self._backend = backend
-        self._slots: list[DeviceSlot] = [backend.allocate_device(slots.nbytes) for _ in range(slots.count)]
-        self._staging = [_StagingSlot(backend.allocate_host(slots.nbytes)) for _ in range(slots.staging)]
-        self._next = 0
-        self._in_use: set[int] = set()
-
-    def tensor(self, slot: int) -> torch.Tensor:
-        return self._slots[slot].tensor
-
-    def read(self, reader: Reader, handle: ReadHandle, offset: int, nbytes: int, slot: int) -> _Arrival:
-        if slot in self._in_use:
-            self._backend.end_use(self._slots[slot])
-            self._in_use.discard(slot)
-        staging = self._staging[self._next % len(self._staging)]
-        self._next += 1
-        before = staging.arrival
-
-        def wait_until_free() -> None:
-            if before is not None:
-                before.settle()
-            staging.wait_until_copied()
-
-        def start_copy() -> None:
-            source = staging.buffer.tensor[:nbytes]
-            staging.wait_until_copied = self._backend.start_copy(source, self._slots[slot])
-
-        def submit(arrival: _Arrival) -> ReadTicket:
-            return reader.submit(
-                handle,
-                offset,
-                nbytes,
-                staging.buffer.view,
-                before=wait_until_free,
-                on_done=lambda: arrival.hand_on(start_copy),
-            )
-
-        staging.arrival = _Arrival(submit, is_copied=True)
-        return staging.arrival
-
-    def begin_use(self, slot: int) -> None:
-        if slot not in self._in_use:
-            self._backend.begin_use(self._slots[slot])
-            self._in_use.add(slot)
-
-    def close(self) -> None:
-        self._slots.clear()
-        self._staging.clear()

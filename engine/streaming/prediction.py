@@ -6,8 +6,10 @@ has run, so what arrives for them overlaps with computing experts and with nothi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.streaming.hit_rate import expected_hit_rate
 from engine.streaming.residency import ExpertSlots, ResidencyPlan
 
 LAYER_PRODUCTS = 7
@@ -36,19 +38,31 @@ class Speeds:
     product_s: float = 0.0
 
 
-def predict_pass_s(plan: ResidencyPlan, speeds: Speeds, *, hit_rate: float | None = None) -> float:
-    """Seconds for one decoding pass; ``hit_rate`` of the expert cache where it is known, else what is published."""
+def predict_pass_s(plan: ResidencyPlan, speeds: Speeds, hit_rate: Callable[[int], float | None] | None = None) -> float:
+    """Seconds for one decoding pass.
+
+    ``hit_rate`` of a cache with so many slots, where it is known for this model; else it is the published one.
+    """
     blocks_s = plan.used_bytes / speeds.memory + plan.layers * LAYER_PRODUCTS * speeds.product_s
-    missed, experts_s = 0.0, 0.0
-    if plan.experts is not None:
-        missed = plan.experts.missed_bytes(hit_rate)
-        experts_s = computed_bytes(plan.experts) / speeds.memory
-        experts_s += plan.experts.routed * EXPERT_PRODUCTS * speeds.product_s
-    arriving_s = max(missed / speeds.disk, missed / speeds.bus if speeds.bus is not None else 0.0)
-    times = [(plan.streamed_bytes + missed) / speeds.disk, blocks_s + max(experts_s, arriving_s)]
+    if plan.experts is None:
+        times = [plan.streamed_bytes / speeds.disk, blocks_s]
+        return max(times) if speeds.bus is None else max(*times, plan.copied_bytes / speeds.bus)
+    experts = plan.experts
+    routed = experts.nbytes * experts.routed
+
+    def missed_bytes(slots: int) -> float:
+        known = hit_rate(slots) if hit_rate is not None else None
+        return routed * (1 - (expected_hit_rate(slots / experts.total) if known is None else known))
+
+    experts_s = computed_bytes(experts) / speeds.memory + experts.routed * EXPERT_PRODUCTS * speeds.product_s
+    read = missed_bytes(experts.cached)
+    arriving_s = read / speeds.disk
+    times = [(plan.streamed_bytes + read) / speeds.disk]
     if speeds.bus is not None:
-        times.append((plan.copied_bytes + missed) / speeds.bus)
-    return max(times)
+        copied = missed_bytes(experts.count)
+        arriving_s = max(arriving_s, copied / speeds.bus)
+        times.append((plan.copied_bytes + copied) / speeds.bus)
+    return max(*times, blocks_s + max(experts_s, arriving_s))
 
 
 def computed_bytes(experts: ExpertSlots) -> float:

@@ -87,15 +87,15 @@ class ExpertSizes:
 
 @dataclass(frozen=True, slots=True)
 class ExpertSlots:
-    """The expert cache on the device, and the host slots its reads go through (none on a unified device).
+    """The expert caches: ``count`` slots on the device, ``host`` in main memory (none on a unified device).
 
-    ``floor``, ``total`` and ``routed`` count experts as ``ExpertSizes`` does, and ``expanded_nbytes`` is the same;
-    ``scratch_nbytes`` is on the device too.
+    Everything read goes through those in main memory. ``floor``, ``total`` and ``routed`` count experts as
+    ``ExpertSizes`` does, and ``expanded_nbytes`` is the same; ``scratch_nbytes`` is on the device too.
     """
 
     nbytes: int
     count: int
-    staging: int
+    host: int
     floor: int
     total: int
     routed: int
@@ -106,10 +106,15 @@ class ExpertSlots:
     def device_bytes(self) -> int:
         return self.nbytes * self.count + self.scratch_nbytes
 
-    def missed_bytes(self, hit_rate: float | None = None) -> float:
-        """Bytes one token is expected to read; where ``hit_rate`` is not known, it is the published one."""
-        rate = expected_hit_rate(self.count / self.total) if hit_rate is None else hit_rate
-        return self.nbytes * self.routed * (1 - rate)
+    @property
+    def cached(self) -> int:
+        """Experts that are not read again. What is on the device is in main memory too, if there is room for it."""
+        return max(self.count, self.host)
+
+    @property
+    def missed_bytes(self) -> float:
+        """Bytes one token is expected to read."""
+        return self.nbytes * self.routed * (1 - expected_hit_rate(self.cached / self.total))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +175,7 @@ class ResidencyPlan:
     @property
     def read_bytes(self) -> int:
         """What one token is expected to read from the disk: streamed blocks, and experts that are not cached."""
-        return self.streamed_bytes + (round(self.experts.missed_bytes()) if self.experts else 0)
+        return self.streamed_bytes + (round(self.experts.missed_bytes) if self.experts else 0)
 
 
 def plan_residency(
@@ -243,7 +248,10 @@ def _plan_with_staging(
     staging: int,
     lookahead: int,
 ) -> ResidencyPlan:
-    """``staging`` host slots are for experts on their way to the device, taken off what blocks may use."""
+    """``staging`` host slots are for experts on their way to the device, taken off what blocks may use.
+
+    What blocks leave of either memory is for experts that stay.
+    """
     rest = Budgets(
         budgets.device_bytes - experts.floor_nbytes,
         budgets.host_bytes - staging * experts.slot_nbytes,
@@ -254,10 +262,12 @@ def _plan_with_staging(
     plan = plan or _plan_blocks(blocks, rest, is_unified, lookahead)
     spare = rest.device_bytes - plan.device_bytes - plan.slot_bytes
     count = min(experts.floor_slots + spare // experts.slot_nbytes, experts.count)
+    host_slots = sum(slots.nbytes * held for slots, held in zip(plan.device_slots, plan.host_slot_counts, strict=True))
+    host_spare = rest.host_bytes - plan.host_bytes - host_slots
     slots = ExpertSlots(
         experts.slot_nbytes,
         count,
-        staging,
+        0 if is_unified else min(staging + host_spare // experts.slot_nbytes, experts.count),
         experts.floor_slots,
         experts.count,
         experts.routed_slots,

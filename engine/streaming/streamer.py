@@ -185,7 +185,7 @@ class Streamer:
         experts = self.expert_counts
         return BytesMoved(
             self._device_bytes_used + experts.hit_nbytes,
-            self._host_bytes_used,
+            self._host_bytes_used + experts.host_nbytes,
             self._disk_bytes_used + rows + experts.read_nbytes,
         )
 
@@ -199,10 +199,9 @@ class Streamer:
         """What the expert cache did since loading; zeros for a model without experts of their own."""
         return self._experts.counts if self._experts is not None else ExpertCounts()
 
-    @property
-    def expected_hit_rate(self) -> float | None:
-        """Share of a token's experts that will be in the cache, going by earlier runs; None where there were none."""
-        return self._experts.expected_hit_rate if self._experts is not None else None
+    def expected_hit_rate(self, slot_count: int) -> float | None:
+        """Share of a token's experts that will be in as many slots, going by earlier runs; None without any."""
+        return self._experts.expected_hit_rate(slot_count) if self._experts is not None else None
 
     @property
     def mispredictions(self) -> int:

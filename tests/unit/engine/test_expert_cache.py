@@ -138,8 +138,8 @@ def test_what_was_used_often_before_stays_longer_in_the_next_run() -> None:
 
 def test_the_share_of_the_most_used_is_what_a_cache_of_that_size_would_hit() -> None:
     cache = ExpertCache(2)
-    assert cache.most_used_share() is None
+    assert cache.most_used_share(2) is None
     for key, uses in {(0, 0): 6, (0, 1): 3, (0, 2): 1}.items():
         for _ in range(uses):
             cache.use(key)
-    assert cache.most_used_share() == pytest.approx(0.9)
+    assert cache.most_used_share(2) == pytest.approx(0.9)

@@ -199,6 +199,55 @@ def test_a_simulated_device_gives_the_same_within_its_budget(family: Cut) -> Non
         assert 0.8 * budget <= device.peak_bytes <= budget
 
 
+@pytest.mark.parametrize("host_slots", [1, 3, 100])
+def test_main_memory_keeps_experts_that_the_device_has_no_room_for(family: Cut, host_slots: int) -> None:
+    budget = family.budget(family.sizes.floor_slots)
+    lookups = sum(b.nbytes for b in block_sizes(family.manifest) if b.role is Role.LOOKUP)
+    host = host_slots * family.sizes.slot_nbytes + (lookups if host_slots > family.sizes.count else 0)
+    loaded = load(family.split, SimulatedBackend(budget, bytes_per_second=2e9), Budgets(budget, host))
+    try:
+        assert loaded.plan.experts is not None
+        assert 1 <= loaded.plan.experts.host <= min(host_slots, family.sizes.count)
+        family.assert_equal(loaded)
+        counts = loaded.streamer.expert_counts
+        first = replace(counts)
+        family.assert_equal(loaded)
+        assert counts.host_nbytes == counts.host_hits * (counts.read_nbytes // counts.misses)
+        if host_slots >= family.sizes.count:
+            assert loaded.plan.experts.host == family.sizes.count
+            assert counts.misses == first.misses
+            assert counts.host_hits > 2 * first.host_hits > 0
+            assert loaded.streamer.bytes_moved().host >= counts.host_nbytes
+    finally:
+        loaded.close()
+
+
+def test_an_expert_that_did_not_arrive_is_read_again(qwen: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a discrete device, where what was read would stay in main memory."""
+    budget = qwen.budget(qwen.sizes.floor_slots)
+    host = sum(b.nbytes for b in block_sizes(qwen.manifest)) + qwen.sizes.count * qwen.sizes.slot_nbytes
+    loaded = load(qwen.split, SimulatedBackend(budget), Budgets(budget, host))
+    read_into = ReadHandle.read_into
+    reads: list[int] = []
+
+    def fail_sometimes(self: ReadHandle, offset: int, destination: memoryview) -> int:
+        if self.path.parent.name == "experts":
+            reads.append(offset)
+            if len(reads) % 3 == 0:
+                raise OSError(5, "no")
+        return read_into(self, offset, destination)
+
+    monkeypatch.setattr(ReadHandle, "read_into", fail_sometimes)
+    try:
+        for _ in range(3):
+            with pytest.raises((OSError, DamagedFile)):
+                greedy_tokens(loaded, PROMPT, 1)
+        monkeypatch.setattr(ReadHandle, "read_into", read_into)
+        qwen.assert_equal(loaded)
+    finally:
+        loaded.close()
+
+
 def test_blocks_stream_beside_the_experts_where_little_is_allowed(qwen: Cut) -> None:
     sizes = block_sizes(qwen.manifest)
     always = sum(block.nbytes for block in sizes if block.role is Role.ALWAYS)

@@ -206,12 +206,14 @@ def test_the_expert_cache_takes_what_blocks_leave_and_never_more(seed: int) -> N
         assert 8 <= plan.experts.count <= experts.count
         assert plan.slot_bytes >= 8 * experts.slot_nbytes + scratch
         assert plan.device_bytes + plan.slot_bytes <= budgets.device_bytes
-        staging = plan.experts.staging * experts.slot_nbytes
+        staging = plan.experts.host * experts.slot_nbytes
         host_slots = sum(s.nbytes * n for s, n in zip(plan.device_slots, plan.host_slot_counts, strict=True))
         assert plan.host_bytes + host_slots + staging <= budgets.host_bytes or is_unified
-        assert (plan.experts.staging == 0) == is_unified
+        assert (plan.experts.host == 0) == is_unified
         left = budgets.device_bytes - plan.device_bytes - plan.slot_bytes
         assert left < experts.slot_nbytes or plan.experts.count == experts.count
+        host_left = budgets.host_bytes - plan.host_bytes - host_slots - staging
+        assert is_unified or host_left < experts.slot_nbytes or plan.experts.host == experts.count
 
 
 def test_blocks_that_every_pass_uses_come_before_any_more_experts_than_one_token_needs() -> None:
@@ -226,6 +228,19 @@ def test_blocks_that_every_pass_uses_come_before_any_more_experts_than_one_token
     assert less.experts is not None
     assert less.experts.count >= 8
     assert less.streamed_bytes > 0
+
+
+def test_experts_the_card_has_no_room_for_are_read_once_where_main_memory_has() -> None:
+    blocks = moe_like()
+    every = QWEN3_30B.count * QWEN3_30B.slot_nbytes
+    plan = plan_residency(blocks, Budgets(4 * GB, every + 2 * GB), is_unified=False, experts=QWEN3_30B)
+    assert plan.experts is not None
+    assert plan.experts.host == QWEN3_30B.count
+    assert plan.read_bytes == 0
+    speeds = Speeds(disk=1, memory=300 * GB, bus=12 * GB)
+    hits = expected_hit_rate(plan.experts.count / QWEN3_30B.count)
+    assert predict_pass_s(plan, speeds) >= 384 * 9_437_184 * (1 - hits) / (12 * GB)
+    assert predict_pass_s(plan, speeds) < 1
 
 
 def test_with_room_for_everything_everything_stays() -> None:
@@ -255,8 +270,8 @@ def test_experts_that_arrive_overlap_with_computing_experts_only() -> None:
     speeds = Speeds(disk=2 * GB, memory=30 * GB)
     routed = 384 * 9_437_184
     assert plan.streamed_bytes == 0
-    assert predict_pass_s(plan, speeds, hit_rate=0) == pytest.approx(once / (30 * GB) + routed / (2 * GB))
-    assert predict_pass_s(plan, speeds, hit_rate=1) == pytest.approx((once + routed) / (30 * GB))
+    assert predict_pass_s(plan, speeds, lambda _: 0.0) == pytest.approx(once / (30 * GB) + routed / (2 * GB))
+    assert predict_pass_s(plan, speeds, lambda _: 1.0) == pytest.approx((once + routed) / (30 * GB))
 
 
 def test_the_expected_hit_rate_follows_the_published_points() -> None:
