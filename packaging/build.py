@@ -10,6 +10,7 @@ Owns the order: the frozen window, the engine's packages, the starter cut, the l
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -30,7 +31,8 @@ DIST = ROOT / "dist"
 WORK = BUILD / "pyinstaller"
 BUNDLE = BUILD / "Strata"
 # What app.bundle looks for beside the program.
-RUNTIME, MODELS, LICENCES = "runtime-cpu", "models", "licences"
+RUNTIME, MODELS, LICENCES, CHANNEL = "runtime-cpu", "models", "licences", "channel.json"
+ADDRESS_VARIABLE = "STRATA_LIST_ADDRESS"
 
 
 def main() -> int:
@@ -66,8 +68,15 @@ def build_bundle() -> None:
         shipped = {**engine_distributions(), **window_distributions()}
         libraries = (WORK / "strata" / "libraries.txt").read_text(encoding="utf-8").split("\n")
         collect_licences(BUNDLE / LICENCES, shipped.values(), [Path(line) for line in libraries if line])
+    write_channel(BUNDLE / CHANNEL)
     set_times(BUNDLE)
     print(f"{BUNDLE.relative_to(ROOT)}: {megabytes(BUNDLE)} MB")
+
+
+def write_channel(target: Path) -> None:
+    """Where this Strata looks for newer ones and for runtimes, if it was told: a build for publishing is."""
+    if address := os.environ.get(ADDRESS_VARIABLE):
+        target.write_text(json.dumps({"address": address}) + "\n", encoding="utf-8")
 
 
 def build_installers() -> None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QW
 
 from app.drive_texts import drive_title, free_text, measured_text, speed_words
 from app.drive_watch import Drive
+from app.gpu.panel import GpuPanel
 from app.theme import tokens
 from app.verdicts import duration_text, reads_text
 from app.widgets.buttons import button
@@ -41,6 +42,8 @@ class MachineStep(StepView):
         self._rows.setContentsMargins(tokens().l, tokens().s, tokens().l, tokens().s)
         self._rows.setSpacing(0)
         self.column.addWidget(self._facts)
+        self._card_place = QVBoxLayout()
+        self.column.addLayout(self._card_place)
         self.meaning = paragraph("")
         self.column.addWidget(self.meaning)
         self._drives_title = section(self.tr("Your other drives"))
@@ -57,6 +60,18 @@ class MachineStep(StepView):
         self.column.addStretch(1)
         self.show_drives(())
         self.show_waiting()
+
+    def set_card_panel(self, panel: GpuPanel) -> None:
+        """Where the user decides about an NVIDIA card, below what this computer is."""
+        look = tokens()
+        frame = QFrame()
+        frame.setProperty("role", "card")
+        column = QVBoxLayout(frame)
+        column.setContentsMargins(look.l, look.m, look.l, look.m)
+        column.addWidget(panel)
+        frame.setVisible(panel.is_useful)
+        panel.shown_changed.connect(frame.setVisible)
+        self._card_place.addWidget(frame)
 
     def show_waiting(self) -> None:
         """Continuing is possible meanwhile: the choice shows times as soon as they are known."""
