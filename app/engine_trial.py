@@ -43,10 +43,10 @@ def try_runtime(
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=run_worker, args=(theirs, options), name="strata-trial", daemon=True)
+    with closing(theirs):
+        process.start()
     try:
         with closing(ours):
-            process.start()
-            theirs.close()
             answer = _ask(ours, Request(1, "check_device", (device,)), check, longest_s)
         if isinstance(answer, EngineError):
             raise answer
@@ -56,8 +56,7 @@ def try_runtime(
         return _require_sound(answer)
     finally:
         process.kill()
-        process.join(_END_S)
-        process.close()
+        process.join(_END_S)  # a driver that hangs may keep it: it is no use to wait for it
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -235,7 +235,7 @@ class Program(QObject):
     def _say_fell_back(self, reason: str) -> None:
         self.window.notice.show_notice(
             NoticeKind.WARNING,
-            self.tr("What your graphics card needs did not start, so models run on the processor."),
+            self.tr("The software for your graphics card did not start, so models run on the processor."),
             self.tr("Nothing is lost. Under Settings you can try it again, or remove it."),
             detail=reason,
         )
@@ -244,7 +244,7 @@ class Program(QObject):
         self.window.notice.show_notice(
             NoticeKind.INFO,
             self.tr("Strata {version} is there.").format(version=release.version),
-            self.tr("Under Settings, Newer versions, you see what is new."),
+            self.tr("Under Settings, Program, you see what is new."),
         )
 
     def _close_window(self) -> None:

@@ -334,7 +334,7 @@ UPDATES_WEEKLY = Setting(
     _flag,
     Editor.FLAG,
     Section.PROGRAM,
-    QT_TRANSLATE_NOOP("Settings", "Look for a newer version once a week"),
+    QT_TRANSLATE_NOOP("Settings", "Check for a newer version once a week"),
     QT_TRANSLATE_NOOP(
         "Settings", "Reads one public file and says what is new. Nothing about you is sent, nothing is downloaded."
     ),

@@ -1,6 +1,7 @@
 """Signs the list of what is published, which every Strata checks before it believes a word of it.
 
     python packaging/sign_list.py new-key KEY.pem NAME        makes a key; its public half goes into resources/
+    python packaging/sign_list.py make LIST.json --release 0.2.0 --page URL --notes en=FILE zh_CN=FILE RUNTIME.json …
     python packaging/sign_list.py sign KEY.pem NAME LIST.json OUT.json
     python packaging/sign_list.py check OUT.json              as the program does it
 
@@ -16,6 +17,8 @@ import base64
 import json
 import os
 import sys
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +34,7 @@ from cryptography.hazmat.primitives.serialization import (
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from app.signed_list import ListRefused, read_list, shipped_keys, signed_bytes  # noqa: E402
+from app.signed_list import SCHEMA, ListRefused, read_list, shipped_keys, signed_bytes  # noqa: E402
 
 KEYS = ROOT / "resources" / "list-keys.json"
 KEY_VARIABLE = "STRATA_LIST_KEY"
@@ -43,6 +46,12 @@ def main() -> int:
     new = commands.add_parser("new-key")
     new.add_argument("key", type=Path)
     new.add_argument("name")
+    make = commands.add_parser("make")
+    make.add_argument("list", type=Path)
+    make.add_argument("--release", required=True)
+    make.add_argument("--page", required=True)
+    make.add_argument("--notes", nargs="+", required=True, metavar="LANGUAGE=FILE")
+    make.add_argument("runtimes", nargs="*", type=Path, help="what gpu_runtime.py wrote")
     sign = commands.add_parser("sign")
     sign.add_argument("key")
     sign.add_argument("name")
@@ -54,6 +63,9 @@ def main() -> int:
     try:
         if given.command == "new-key":
             make_key(given.key, given.name)
+        elif given.command == "make":
+            content = make_list(given.release, given.page, given.notes, given.runtimes)
+            given.list.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         elif given.command == "sign":
             envelope = signed(read_envelope(given.list), read_key(given.key), given.name)
             given.out.write_text(json.dumps(envelope, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -77,6 +89,21 @@ def make_key(path: Path, name: str) -> None:
     content["keys"][name] = base64.b64encode(public_bytes(key)).decode()
     KEYS.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     print(f"{path} is the secret; {KEYS.relative_to(ROOT)} has the public half as “{name}”")
+
+
+def make_list(release: str, page: str, notes: Sequence[str], runtimes: Sequence[Path]) -> dict[str, Any]:
+    """Its serial is the time, so that it grows whoever makes the next."""
+    files = dict(each.split("=", 1) for each in notes)
+    return {
+        "schema": SCHEMA,
+        "serial": int(time.time()),
+        "release": {
+            "version": release,
+            "page": page,
+            "notes": {language: Path(file).read_text(encoding="utf-8").strip() for language, file in files.items()},
+        },
+        "runtimes": [json.loads(path.read_text(encoding="utf-8")) for path in runtimes],
+    }
 
 
 def read_key(given: str) -> Ed25519PrivateKey:

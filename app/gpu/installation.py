@@ -21,7 +21,7 @@ from app.gpu.archives import BadArchive, unpack
 from app.gpu.choice import RuntimeLabel, read_label
 from app.gpu.meter import Amount, Meter
 from app.gpu.part_download import Interrupted, PartDownload
-from app.gpu.runtime_folders import RuntimeFolders
+from app.gpu.runtime_folders import RuntimeFolders, rename_folder
 from app.signed_list import RuntimeEntry
 from app.web import open_client
 from engine.api import DeviceCheck
@@ -138,12 +138,14 @@ class Installation:
         except BadArchive as error:
             self._folders.discard_download()
             raise DamagedFile(
-                QCoreApplication.translate("Gpu", "What was downloaded is not a runtime, so it was thrown away."),
+                QCoreApplication.translate(
+                    "Gpu", "What was downloaded is not the software for the card, so it was thrown away."
+                ),
                 QCoreApplication.translate("Gpu", "Nothing has changed. Please report this with its details."),
                 detail=str(error),
             ) from error
         else:
-            staged.replace(folder)
+            rename_folder(staged, folder)
         finally:
             shutil.rmtree(self._folders.staging, ignore_errors=True)
 
@@ -152,7 +154,8 @@ class Installation:
         found = try_runtime((folder, *self._shipped), self._folders.trial, self._device, check=self._raise_if_stopped)
         if Path(found.torch.folder).resolve() != folder.resolve():
             raise TrialFailed(
-                QCoreApplication.translate("Gpu", "The engine did not use the new runtime."), detail=repr(found)
+                QCoreApplication.translate("Gpu", "The engine did not use the software for the card."),
+                detail=repr(found),
             )
         return found
 

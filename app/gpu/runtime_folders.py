@@ -11,6 +11,7 @@ import json
 import logging
 import os
 import shutil
+import time
 import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from app.gpu.part_download import bytes_there
 from app.signed_list import Part, RuntimeEntry
 
 log = logging.getLogger(__name__)
+
+RENAME_TRIES = 20
+RENAME_WAIT_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ class RuntimeFolders:
         """Out of the way in one step, then deleted: what is killed meanwhile is swept at the next start."""
         away = self.root / f".away-{uuid.uuid4().hex}"
         try:
-            self.folder(name).rename(away)
+            rename_folder(self.folder(name), away)
         except FileNotFoundError:
             return
         shutil.rmtree(away, ignore_errors=True)
@@ -110,6 +114,20 @@ class RuntimeFolders:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
+
+
+def rename_folder(folder: Path, target: Path) -> None:
+    """On Windows a virus scanner may hold what was just written, for some seconds."""
+    for _ in range(RENAME_TRIES):
+        try:
+            folder.rename(target)
+        except PermissionError:
+            if os.name != "nt":
+                raise
+            time.sleep(RENAME_WAIT_S)
+        else:
+            return
+    folder.rename(target)
 
 
 def nbytes_of(folder: Path) -> int:

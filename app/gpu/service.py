@@ -96,7 +96,7 @@ class GpuRuntime(QObject):
         self._moved_at = 0.0
         self.status = GpuStatus()
         self._told.connect(self._take_amount)
-        self._heard.connect(lambda text: self._show(said=text))
+        self._heard.connect(self._take_said)
         self._stall = QTimer(self, interval=1000)
         self._stall.timeout.connect(self._look_at_speed)
 
@@ -283,6 +283,11 @@ class GpuRuntime(QObject):
             self._moved_at = time.monotonic()
             self._show(_PHASES[phase], amount=amount)
 
+    @Slot(str)
+    def _take_said(self, text: str) -> None:
+        if self._installation is not None:
+            self._show(said=text)
+
     def _look_at_speed(self) -> None:
         """What stands still has no speed, and no end."""
         amount = self.status.amount
@@ -411,6 +416,6 @@ def _explain_nothing(found: NothingSuits, driver: Driver) -> EngineError:
             translate("Gpu", "Strata goes on with the processor."),
         )
     return DeviceUnavailable(
-        translate("Gpu", "There is nothing for graphics cards for this version of Strata yet."),
+        translate("Gpu", "There is no software for graphics cards for this version of Strata yet."),
         translate("Gpu", "Look again later, or install the newest version of Strata."),
     )

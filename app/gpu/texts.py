@@ -40,29 +40,30 @@ def sentence(status: GpuStatus) -> str:
         case GpuState.HIDDEN:
             return ""
         case GpuState.AVAILABLE if status.downloaded:
-            return translate("Gpu", "{size} of what it takes are downloaded.").format(
+            return translate("Gpu", "{size} of the software for the card are downloaded.").format(
                 size=format_size(status.downloaded)
             )
         case GpuState.AVAILABLE:
             return translate(
                 "Gpu",
-                "Models answer faster on the card. What it takes is not part of the installer: Strata looks what suits "
-                "your driver, and says how large it is before anything is downloaded.",
+                "Models answer faster on the card. The software for it does not come with the installer; its size is "
+                "shown before anything is downloaded.",
             )
         case GpuState.ASKING:
-            return translate("Gpu", "Looking what suits your driver…")
+            return translate("Gpu", "Looking up what suits your driver…")
         case GpuState.OFFERED:
             return _offer_text(status)
         case GpuState.FETCHING | GpuState.UNPACKING:
             return ""
         case GpuState.TRYING:
-            return translate("Gpu", "A tiny model computes on the card, to see whether it does.")
+            return translate("Gpu", "A tiny model computes on the card, as a test.")
         case GpuState.IN_USE if status.is_card_missing:
             return translate(
-                "Gpu", "The engine finds no card at the moment, so models run on the processor. Is its driver there?"
+                "Gpu",
+                "No card is found at the moment, so models run on the processor. Check that its driver is installed.",
             )
         case GpuState.IN_USE:
-            return translate("Gpu", "In use. What it takes has {size} on the drive.").format(
+            return translate("Gpu", "In use. The software for the card takes {size} on the drive.").format(
                 size=format_size(status.installed)
             )
         case GpuState.SET_ASIDE:
@@ -146,7 +147,7 @@ def _offer_text(status: GpuStatus) -> str:
     assert offer is not None
     return QCoreApplication.translate(
         "Gpu",
-        "{download} to download. On the drive it takes {need} while it is installed and {after} afterwards; "
+        "{download} to download. On the drive it takes {need} during the installation and {after} afterwards; "
         "{free} are free.",
     ).format(
         download=format_size(offer.download),

@@ -185,7 +185,7 @@ class SettingsPage(QWidget):
                 keywords="report error debug",
             ),
             SettingRow(
-                self.tr("Newer versions"),
+                self.tr("Check for a newer version"),
                 "",
                 UpdateEditor(self._services.updates),
                 keywords="update upgrade release check newer version",

@@ -22,8 +22,8 @@ class UpdateEditor(QWidget):
         self._updates = updates
         self.said = paragraph("", "strong")
         self.notes = paragraph("", "muted")
-        self.ask = button(self.tr("Look now"))
-        self.ask.setAccessibleName(self.tr("Look for a newer version"))
+        self.ask = button(self.tr("Check now"))
+        self.ask.setAccessibleName(self.tr("Check for a newer version"))
         self.ask.clicked.connect(updates.ask)
         self.page = button(self.tr("Open its page"), "primary")
         self.page.clicked.connect(self._open_page)
@@ -57,7 +57,7 @@ class UpdateEditor(QWidget):
             case UpdateState.NOT_ASKED:
                 return ""
             case UpdateState.ASKING:
-                return self.tr("Looking…")
+                return self.tr("Checking…")
             case UpdateState.NEWEST:
                 return self.tr("Strata {version} is the newest.").format(version=__version__)
             case UpdateState.NEWER:

@@ -196,7 +196,7 @@ def test_a_drive_that_fills_up_meanwhile_is_said_with_both_numbers(desk: Desk, m
 
 def test_an_archive_that_writes_elsewhere_leaves_nothing_behind(desk: Desk) -> None:
     desk.there.publish(zip_of({**FILES, "../../escaped": b"x"}))
-    with pytest.raises(DamagedFile, match="is not a runtime") as caught:
+    with pytest.raises(DamagedFile, match="is not the software for the card") as caught:
         desk.install()
     assert "escaped" in caught.value.detail
     assert desk.left() == []
@@ -206,7 +206,7 @@ def test_an_archive_that_writes_elsewhere_leaves_nothing_behind(desk: Desk) -> N
 @pytest.mark.parametrize("label", [{"abi": "cp312"}, {"torch": "2.12.0"}, {"platform": "win-amd64"}])
 def test_what_is_not_the_runtime_the_list_says_is_refused(desk: Desk, label: dict[str, str]) -> None:
     desk.there.publish(zip_of(runtime_files(**label)))
-    with pytest.raises(DamagedFile, match="is not a runtime"):
+    with pytest.raises(DamagedFile, match="is not the software for the card"):
         desk.install()
     assert desk.left() == []
 
@@ -232,7 +232,7 @@ def test_an_engine_that_imported_from_elsewhere_has_proved_nothing(desk: Desk, m
         return computes((data,), data, device, check=check)
 
     monkeypatch.setattr(installation, "try_runtime", elsewhere)
-    with pytest.raises(EngineError, match="did not use the new runtime"):
+    with pytest.raises(EngineError, match="did not use the software for the card"):
         desk.install()
 
 
