@@ -11,7 +11,18 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app.engine_texts import shown_text
 from app.gpu.service import GpuRuntime
 from app.gpu.status import GpuState
-from app.gpu.texts import Choice, Deed, card_text, choices, figures_text, percent_text, phase_text, sentence, share_of
+from app.gpu.texts import (
+    Choice,
+    Deed,
+    card_text,
+    choices,
+    driver_text,
+    figures_text,
+    percent_text,
+    phase_text,
+    sentence,
+    share_of,
+)
 from app.theme import tokens
 from app.widgets.buttons import button
 from app.widgets.labels import paragraph
@@ -26,14 +37,15 @@ class GpuPanel(QWidget):
 
     shown_changed = Signal(bool)
 
-    def __init__(self, gpu: GpuRuntime, parent: QWidget | None = None) -> None:
+    def __init__(self, gpu: GpuRuntime, *, is_titled: bool = False, parent: QWidget | None = None) -> None:
+        """``is_titled``: the card's name is the title; otherwise one stands above it."""
         super().__init__(parent)
         look = tokens()
         self._gpu = gpu
         self._choices: list[Choice] = []
         self._was_shown: bool | None = None
-        self.card = paragraph("", "small")
-        self.sentence = paragraph("", "muted")
+        self.card = paragraph("", "strong" if is_titled else "small")
+        self.sentence = paragraph("", "muted" if is_titled else "small")
         self.line = ProgressLine(self.tr("Getting the graphics card ready"))
         self.figures = paragraph("", "small")
         self.problem = NoticeBar()
@@ -43,8 +55,14 @@ class GpuPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(look.s)
-        for each in (self.card, self.sentence, self.line, self.figures, self.problem):
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(self.card)
+        texts.addWidget(self.sentence)
+        column.addLayout(texts)
+        for each in (self.line, self.figures, self.problem):
             column.addWidget(each)
+        column.addSpacing(look.xs)
         feet = QHBoxLayout()
         feet.setSpacing(look.s)
         for each in self.buttons:
@@ -61,6 +79,7 @@ class GpuPanel(QWidget):
     def _follow(self) -> None:
         status = self._gpu.status
         _fill(self.card, card_text(status))
+        self.card.setToolTip(driver_text(status))
         _fill(self.sentence, shown_text(sentence(status)))
         phase = phase_text(status.state)
         self.line.setVisible(bool(phase))

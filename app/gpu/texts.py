@@ -78,7 +78,7 @@ def choices(status: GpuStatus) -> list[Choice]:
     match status.state:
         case GpuState.AVAILABLE if status.downloaded:
             return [
-                Choice(Deed.ASK, translate("Gpu", "Continue")),
+                Choice(Deed.ASK, translate("Gpu", "Try again") if status.problem else translate("Gpu", "Go on")),
                 Choice(Deed.DISCARD, translate("Gpu", "Delete the download")),
             ]
         case GpuState.AVAILABLE:
@@ -135,11 +135,14 @@ def figures_text(status: GpuStatus) -> str:
 
 
 def card_text(status: GpuStatus) -> str:
-    """The card by its name, and its driver."""
-    name = status.card or QCoreApplication.translate("Gpu", "NVIDIA graphics card")
+    """By its name, where it has told it."""
+    return status.card or QCoreApplication.translate("Gpu", "NVIDIA graphics card")
+
+
+def driver_text(status: GpuStatus) -> str:
     if not status.driver:
-        return name
-    return QCoreApplication.translate("Gpu", "{card}, driver {version}").format(card=name, version=status.driver)
+        return ""
+    return QCoreApplication.translate("Gpu", "Driver {version}").format(version=status.driver)
 
 
 def _offer_text(status: GpuStatus) -> str:

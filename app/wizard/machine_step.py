@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from app.drive_texts import drive_title, free_text, measured_text, speed_words
@@ -38,12 +38,16 @@ class MachineStep(StepView):
         self.column.addWidget(self._wait)
         self._facts = QFrame()
         self._facts.setProperty("role", "card")
-        self._rows = QVBoxLayout(self._facts)
-        self._rows.setContentsMargins(tokens().l, tokens().s, tokens().l, tokens().s)
-        self._rows.setSpacing(0)
+        inside = QVBoxLayout(self._facts)
+        inside.setContentsMargins(tokens().l, tokens().s, tokens().l, tokens().s)
+        inside.setSpacing(0)
+        self._card_place, self._rows = QVBoxLayout(), QVBoxLayout()
+        for each in (self._card_place, self._rows):
+            each.setSpacing(0)
+            inside.addLayout(each)
+        self._card_panel: GpuPanel | None = None
+        self._machine: MachineReport | None = None
         self.column.addWidget(self._facts)
-        self._card_place = QVBoxLayout()
-        self.column.addLayout(self._card_place)
         self.meaning = paragraph("")
         self.column.addWidget(self.meaning)
         self._drives_title = section(self.tr("Your other drives"))
@@ -62,16 +66,28 @@ class MachineStep(StepView):
         self.show_waiting()
 
     def set_card_panel(self, panel: GpuPanel) -> None:
-        """Where the user decides about an NVIDIA card, below what this computer is."""
+        """Where the user decides about an NVIDIA card: the first of what this computer is."""
         look = tokens()
-        frame = QFrame()
-        frame.setProperty("role", "card")
-        column = QVBoxLayout(frame)
-        column.setContentsMargins(look.l, look.m, look.l, look.m)
-        column.addWidget(panel)
-        frame.setVisible(panel.is_useful)
-        panel.shown_changed.connect(frame.setVisible)
-        self._card_place.addWidget(frame)
+        whole = QWidget()
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, look.m, 0, look.m)
+        row.setSpacing(look.m)
+        row.addWidget(IconLabel("gpu", size=24, colour="text_muted"), alignment=Qt.AlignmentFlag.AlignTop)
+        row.addWidget(panel, 1)
+        column.addLayout(row)
+        column.addWidget(line())
+        self._card_place.addWidget(whole)
+        self._card_panel = panel
+
+        def follow(is_useful: bool) -> None:
+            whole.setVisible(is_useful)
+            self._show_facts()
+
+        panel.shown_changed.connect(follow)
+        follow(panel.is_useful)
 
     def show_waiting(self) -> None:
         """Continuing is possible meanwhile: the choice shows times as soon as they are known."""
@@ -81,12 +97,19 @@ class MachineStep(StepView):
     def show_machine(self, machine: MachineReport) -> None:
         self._show(is_waiting=False)
         self.notice.clear()
+        self._machine = machine
+        self._show_facts()
+        self.meaning.setText(meaning_text(machine))
+
+    def _show_facts(self) -> None:
+        if self._machine is None:
+            return
         _empty(self._rows)
-        for index, (icon_name, title, text) in enumerate(machine_facts(machine)):
+        has_panel = self._card_panel is not None and self._card_panel.is_useful
+        for index, (icon_name, title, text) in enumerate(machine_facts(self._machine, is_card_said=has_panel)):
             if index:
                 self._rows.addWidget(line())
             self._rows.addWidget(_Fact(icon_name, title, text))
-        self.meaning.setText(meaning_text(machine))
 
     def show_drives(self, drives: Sequence[Drive]) -> None:
         """All but the one that holds the models, which is part of the machine. Speeds follow as they are measured."""
@@ -114,8 +137,8 @@ class MachineStep(StepView):
         self.again.setEnabled(not is_waiting)
 
 
-def machine_facts(machine: MachineReport) -> list[tuple[str, str, str]]:
-    """Icon, title and text of each part, in words."""
+def machine_facts(machine: MachineReport, *, is_card_said: bool = False) -> list[tuple[str, str, str]]:
+    """Icon, title and text of each part, in words. ``is_card_said``: that there is a card is said beside them."""
     facts = [
         (
             "gpu",
@@ -126,7 +149,7 @@ def machine_facts(machine: MachineReport) -> list[tuple[str, str, str]]:
         )
         for device in machine.devices
     ]
-    if not facts:
+    if not facts and not is_card_said:
         facts.append(
             (
                 "gpu",

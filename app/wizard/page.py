@@ -70,7 +70,7 @@ class WizardPage(QWidget):
         self._drives = DriveWatch(services.engine, services.paths, self)
         self.welcome = WelcomeStep()
         self.machine = MachineStep()
-        self.machine.set_card_panel(GpuPanel(services.gpu))
+        self.machine.set_card_panel(GpuPanel(services.gpu, is_titled=True))
         self.choice = ChoiceStep(read_catalogue(), can_download=self._can_download())
         self.cost = CostStep()
         self.progress = ProgressStep()

@@ -2709,7 +2709,11 @@
         <translation>移除，可释放 {size}</translation>
     </message>
     <message>
-        <source>Continue</source>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Go on</source>
         <translation>继续</translation>
     </message>
     <message>
@@ -2761,8 +2765,8 @@
         <translation>NVIDIA 显卡</translation>
     </message>
     <message>
-        <source>{card}, driver {version}</source>
-        <translation>{card}，驱动 {version}</translation>
+        <source>Driver {version}</source>
+        <translation>驱动 {version}</translation>
     </message>
     <message>
         <source>{download} to download. On the drive it takes {need} during the installation and {after} afterwards; {free} are free.</source>
