@@ -243,7 +243,7 @@ class Program(QObject):
     def _say_newer(self, release: Release) -> None:
         self.window.notice.show_notice(
             NoticeKind.INFO,
-            self.tr("Strata {version} is there.").format(version=release.version),
+            self.tr("Strata {version} is available.").format(version=release.version),
             self.tr("Under Settings, Program, you see what is new."),
         )
 

@@ -19,7 +19,7 @@ from app.settings_page.editors import SettingEditor, control_for, text_of
 from app.settings_page.pace import PacePreview
 from app.settings_page.rows import SettingRow
 from app.settings_page.token_row import TokenEditor
-from app.settings_page.update_row import UpdateEditor
+from app.settings_page.update_row import UpdateRow
 from app.theme import tokens
 from app.widgets.buttons import button
 from app.widgets.column import CentredColumn
@@ -84,7 +84,7 @@ class SettingsPage(QWidget):
         if section is Section.DOWNLOADS:
             rows.insert(0, self._token_row())
         if section is Section.MEMORY:
-            rows.append(self._card_row())
+            rows.insert(0, self._card_row())
         if section is Section.PROGRAM:
             rows = self._program_rows(rows)
         tail = self._pace if section is Section.MEMORY else None
@@ -174,6 +174,7 @@ class SettingsPage(QWidget):
         keys.clicked.connect(self.shortcuts_requested)
         logs = button(self.tr("Open log folder"))
         logs.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.paths.logs_dir))))
+        update = UpdateRow(self._services.updates)
         about = button(self.tr("About Strata"))
         about.clicked.connect(self.about_requested)
         return [
@@ -186,10 +187,10 @@ class SettingsPage(QWidget):
             ),
             SettingRow(
                 self.tr("Check for a newer version"),
-                "",
-                UpdateEditor(self._services.updates),
+                self.tr("Strata then says what is new. It downloads nothing."),
+                update.ask,
                 keywords="update upgrade release check newer version",
-                is_wide=True,
+                below=update,
             ),
             *declared,
             SettingRow(

@@ -26,9 +26,10 @@ class SettingRow(QWidget):
         *,
         keywords: str = "",
         is_wide: bool = False,
+        below: QWidget | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        """``is_wide``: the control always stands below the words, as wide as they."""
+        """``is_wide``: the control always stands below the words, as wide as they. ``below``: what comes of it."""
         super().__init__(parent)
         look = tokens()
         self._searched = f"{title} {text} {keywords}".casefold()
@@ -46,6 +47,8 @@ class SettingRow(QWidget):
         self._note = paragraph("", "danger")
         self._note.hide()
         grid.addWidget(self._note, 3, 0, 1, 2)
+        if below is not None:
+            grid.addWidget(below, 4, 0, 1, 2)
         self._place(is_stacked=is_wide)
 
     def say(self, text: str) -> None:

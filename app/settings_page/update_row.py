@@ -14,8 +14,10 @@ from app.widgets.labels import paragraph
 from engine import __version__
 
 
-class UpdateEditor(QWidget):
-    """What is new is plain text whoever wrote it; its page opens in the browser, and nothing is downloaded."""
+class UpdateRow(QWidget):
+    """What came of it; ``ask`` is the button, which stands beside the words. What is new is plain text whoever wrote
+    it; its page opens in the browser, and nothing is downloaded.
+    """
 
     def __init__(self, updates: UpdateCheck, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,7 +32,6 @@ class UpdateEditor(QWidget):
         feet = QHBoxLayout()
         feet.setSpacing(tokens().s)
         feet.addWidget(self.page)
-        feet.addWidget(self.ask)
         feet.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -43,6 +44,7 @@ class UpdateEditor(QWidget):
 
     def _follow(self) -> None:
         status = self._updates.status
+        self.setVisible(status.state is not UpdateState.NOT_ASKED or not self._updates.can_ask)
         self.said.setText(self._sentence(status))
         self.said.setVisible(bool(self.said.text()))
         self.notes.setText(notes_of(status.release) if status.release else "")
@@ -62,7 +64,7 @@ class UpdateEditor(QWidget):
                 return self.tr("Strata {version} is the newest.").format(version=__version__)
             case UpdateState.NEWER:
                 assert status.release is not None
-                return self.tr("Strata {version} is there.").format(version=status.release.version)
+                return self.tr("Strata {version} is available.").format(version=status.release.version)
             case UpdateState.FAILED:
                 assert status.problem is not None
                 return " ".join(shown_text(each) for each in (status.problem.message, status.problem.next_step) if each)

@@ -3850,16 +3850,16 @@
         <translation>显卡所需的软件未能启动，因此模型在处理器上运行。</translation>
     </message>
     <message>
+        <source>Strata {version} is available.</source>
+        <translation>Strata {version} 已发布。</translation>
+    </message>
+    <message>
         <source>Under Settings, Program, you see what is new.</source>
         <translation>在“设置”的“程序”部分可以看到新内容。</translation>
     </message>
     <message>
         <source>Nothing is lost. Under Settings you can try it again, or remove it.</source>
         <translation>没有丢失任何内容。您可以在设置中重新尝试或将其移除。</translation>
-    </message>
-    <message>
-        <source>Strata {version} is there.</source>
-        <translation>Strata {version} 已发布。</translation>
     </message>
     <message>
         <source>Quit while something is under way?</source>
@@ -4207,6 +4207,10 @@
         <translation>记录发生的事情，以备出错时查看。它们只保存在这台电脑上。</translation>
     </message>
     <message>
+        <source>Strata then says what is new. It downloads nothing.</source>
+        <translation>Strata 会告诉您有哪些新内容，不会下载任何东西。</translation>
+    </message>
+    <message>
         <source>Version {version}</source>
         <translation>版本 {version}</translation>
     </message>
@@ -4545,7 +4549,7 @@
     </message>
 </context>
 <context>
-    <name>UpdateEditor</name>
+    <name>UpdateRow</name>
     <message>
         <source>Check now</source>
         <translation>立即检查</translation>
@@ -4571,7 +4575,7 @@
         <translation>Strata {version} 已是最新版本。</translation>
     </message>
     <message>
-        <source>Strata {version} is there.</source>
+        <source>Strata {version} is available.</source>
         <translation>Strata {version} 已发布。</translation>
     </message>
 </context>

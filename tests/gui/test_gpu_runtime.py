@@ -420,6 +420,6 @@ def test_looking_for_a_newer_version_says_what_is_new_as_plain_text(
     page.show()
     look = next(each for each in page.findChildren(QPushButton) if each.accessibleName() == "Check for a newer version")
     look.click()
-    qtbot.waitUntil(lambda: any(each.text() == "Strata 0.1.0 is there." for each in page.findChildren(QLabel)))
+    qtbot.waitUntil(lambda: any(each.text() == "Strata 0.1.0 is available." for each in page.findChildren(QLabel)))
     (notes,) = (each for each in page.findChildren(QLabel) if each.text() == "<b>Bold</b> claims.")
     assert notes.textFormat().name == "PlainText"

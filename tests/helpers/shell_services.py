@@ -46,7 +46,7 @@ def shell_services(folder: Path, app: QApplication) -> Iterator[Services]:
         engine, conversations, models_folder=lambda: paths.models_dir, load_options=lambda _model: LoadOptions()
     )
     ledger = Ledger(engine, paths.ledger_file)
-    nowhere = ListSource("", paths.list_file)
+    nowhere = ListSource("https://strata.invalid/list.json", paths.list_file)
     gpu, updates = GpuRuntime(RuntimeFolders(paths.runtimes_dir), nowhere, None), UpdateCheck(nowhere, settings)
     try:
         yield Services(paths, settings, secrets, theme, engine, conversations, jobs, answers, ledger, gpu, updates)
