@@ -75,7 +75,7 @@ class Program(QObject):
         theme.apply(app)
         self.services = self._build(paths, settings, secrets, theme)
         settings.changed.connect(self._take_setting)
-        self.work = Work(self.services.answers, self.services.jobs, self)
+        self.work = Work(self.services.answers, self.services.jobs, self.services.gpu, self)
         self.window = MainWindow(self.services, program_pages())
         self.tray = Tray(self.work, self)
         self._engine_notice = EngineNotice(self.services.engine, self.window.notice, self)

@@ -53,3 +53,8 @@ class GpuStatus:
     downloaded: int = 0
     installed: int = 0
     is_card_missing: bool = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something would be cut short by quitting."""
+        return self.state in (GpuState.FETCHING, GpuState.UNPACKING, GpuState.TRYING)

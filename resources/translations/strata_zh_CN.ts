@@ -4763,6 +4763,10 @@
         <source>{title}: {share:.1%}, about {time} left</source>
         <translation>{title}：{share:.1%}，大约还需 {time}</translation>
     </message>
+    <message>
+        <source>Software for the graphics card</source>
+        <translation>显卡所需的软件</translation>
+    </message>
 </context>
 <context>
     <name>_Head</name>

@@ -332,6 +332,21 @@ def test_after_an_update_of_strata_the_old_runtime_is_not_used_and_goes(
     assert makers.folders.read() == Kept()
 
 
+def test_in_an_installed_program_the_new_runtime_lies_before_the_shipped_one(
+    makers: Makers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qapp: QApplication
+) -> None:
+    monkeypatch.setattr("app.engine_host.bundle", lambda: makers.bundle)
+    (shipped,) = makers.bundle.runtimes
+    installed(makers)
+    source = ListSource(makers.there.address, tmp_path / "list.json", keys=KEYS)
+    gpu = GpuRuntime(makers.folders, source, makers.bundle, look=lambda: DRIVER)
+    host = EngineHost(tmp_path / "data", runtimes=gpu.overlay)
+    assert host._options.runtimes == (makers.folders.folder(NAME), shipped)
+    host.shutdown()
+    host.restart(runtimes=())
+    assert host._options.runtimes == (shipped,)
+
+
 def buttons(panel: GpuPanel) -> list[str]:
     return [each.text() for each in panel.findChildren(QPushButton) if each.isVisibleTo(panel) and each.text()]
 
