@@ -134,7 +134,7 @@ class PartDownload:
                     digest = hashlib.sha256()
                 self._note_validator(response)
                 self._said("")
-                for chunk in response.iter_raw(_CHUNK_BYTES):
+                for chunk in response.iter_raw():
                     self._raise_if_stopped()
                     data = chunk[: self._part.nbytes - file.tell()]
                     file.write(data)

@@ -171,14 +171,16 @@ class GpuRuntime(QObject):
     # In the thread of its own
 
     def _find(self) -> _Found:
-        self._folders.sweep()
         kept = self._folders.read()
         name = kept.in_use or kept.set_aside
-        if name and not self._usable(name):
-            # Strata was updated, or the folder is gone: what is left of it serves nobody.
-            self._folders.remove(name)
-            kept, name = Kept(), ""
-            self._folders.write(kept)
+        try:
+            if name and not self._usable(name):
+                # Strata was updated, or the folder is gone: what is left of it serves nobody.
+                kept, name = Kept(), ""
+                self._folders.write(kept)
+            self._folders.sweep()
+        except OSError as error:  # a drive that cannot be written: what is there can be used all the same
+            log.warning("%s could not be tidied: %r", self._folders.root, error)
         installed = nbytes_of(self._folders.folder(name)) if name else 0
         return _Found(kept, self._look(), self._folders.downloaded_bytes(), installed)
 
