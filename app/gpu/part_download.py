@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 WAITS_S = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Before another try, as long as nothing has come since the last one."""
 DAMAGED_TRIES = 3
+ETAG_SUFFIX = ".etag"
 _CHUNK_BYTES = 1 << 18
 
 
@@ -54,7 +55,7 @@ class PartDownload:
         self._part = part
         self._file = file
         self._partial = partial_file(file)
-        self._validator_file = file.with_name(f"{file.name}.etag")
+        self._validator_file = file.with_name(f"{file.name}{ETAG_SUFFIX}")
         self._client = client
         self._stop = stop
         self._advanced = advanced

@@ -16,7 +16,7 @@ import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.gpu.part_download import bytes_there
+from app.gpu.part_download import ETAG_SUFFIX, bytes_there
 from app.signed_list import Part, RuntimeEntry
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class RuntimeFolders:
 
     def downloaded_bytes(self) -> int:
         """Of whatever was begun."""
-        return nbytes_of(self.root / ".download")
+        return sum(path.stat().st_size for path in (self.root / ".download").glob("*") if path.suffix != ETAG_SUFFIX)
 
     def discard_download(self) -> None:
         shutil.rmtree(self.root / ".download", ignore_errors=True)

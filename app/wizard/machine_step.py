@@ -45,7 +45,7 @@ class MachineStep(StepView):
         for each in (self._card_place, self._rows):
             each.setSpacing(0)
             inside.addLayout(each)
-        self._card_panel: GpuPanel | None = None
+        self._card: tuple[GpuPanel, QWidget] | None = None
         self._machine: MachineReport | None = None
         self.column.addWidget(self._facts)
         self.meaning = paragraph("")
@@ -80,14 +80,9 @@ class MachineStep(StepView):
         column.addLayout(row)
         column.addWidget(line())
         self._card_place.addWidget(whole)
-        self._card_panel = panel
-
-        def follow(is_useful: bool) -> None:
-            whole.setVisible(is_useful)
-            self._show_facts()
-
-        panel.shown_changed.connect(follow)
-        follow(panel.is_useful)
+        self._card = (panel, whole)
+        panel.shown_changed.connect(self._show_facts)
+        self._show_facts()
 
     def show_waiting(self) -> None:
         """Continuing is possible meanwhile: the choice shows times as soon as they are known."""
@@ -102,10 +97,16 @@ class MachineStep(StepView):
         self.meaning.setText(meaning_text(machine))
 
     def _show_facts(self) -> None:
+        """A card that is computed with already is a fact like the others: it is removed in the settings."""
+        is_found = self._machine is not None and bool(self._machine.devices)
+        has_panel = False
+        if self._card is not None:
+            panel, whole = self._card
+            has_panel = panel.is_useful and not is_found
+            whole.setVisible(has_panel)
         if self._machine is None:
             return
         _empty(self._rows)
-        has_panel = self._card_panel is not None and self._card_panel.is_useful
         for index, (icon_name, title, text) in enumerate(machine_facts(self._machine, is_card_said=has_panel)):
             if index:
                 self._rows.addWidget(line())

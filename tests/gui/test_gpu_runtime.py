@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.engine_calls import EngineCall
 from app.engine_host import EngineHost
 from app.gpu import installation
 from app.gpu.driver import Card, Driver
@@ -25,7 +25,7 @@ from app.settings_page.rows import SettingRow
 from app.theme import Theme
 from app.updates import UpdateCheck
 from app.wizard.page import WizardPage
-from engine.api import DeviceCheck, DeviceReport, TorchReport
+from engine.api import DeviceCheck, DeviceReport, MachineReport, TorchReport
 from engine.errors import EngineFault
 from tests.helpers.fake_engine import FakeEngineHost
 from tests.helpers.hub_server import Fault
@@ -44,7 +44,17 @@ from tests.helpers.stand_in_runtimes import (
 
 NAME = "cp311-torch2.13.0-cuda13-1"
 REPORT = TorchReport("2.13.0+cu130", "", (DeviceReport("cuda", "A card", 1, 1),))
+MACHINE = MachineReport("Linux", "A processor", 8, 32, 24, 1000, 500, 1.9e9, 25e9, ())
 WAIT_MS = 60_000
+
+
+@pytest.fixture(autouse=True)
+def collected_here() -> Iterator[None]:
+    """As in the program: the server's threads must not collect what belongs to Qt."""
+    gc.disable()
+    yield
+    gc.collect()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
@@ -79,12 +89,15 @@ class Makers:
         self.driver: Driver | None = DRIVER
         self.made: list[GpuRuntime] = []
 
-    def start(self, engine: EngineHost) -> GpuRuntime:
+    def make(self) -> GpuRuntime:
         source = ListSource(self.there.address, self.folders.root.parent / "list.json", keys=KEYS)
-        gpu = GpuRuntime(self.folders, source, self.bundle, look=lambda: self.driver, device="cpu")
+        self.made.append(GpuRuntime(self.folders, source, self.bundle, look=lambda: self.driver, device="cpu"))
+        return self.made[-1]
+
+    def start(self, engine: EngineHost) -> GpuRuntime:
+        gpu = self.make()
         gpu.follow(engine)
         gpu.start()
-        self.made.append(gpu)
         return gpu
 
 
@@ -94,6 +107,7 @@ def makers(there: Publisher, tmp_path: Path) -> Iterator[Makers]:
     yield found
     for each in found.made:
         each.close()
+    found.made.clear()
 
 
 @pytest.fixture
@@ -108,7 +122,7 @@ def computing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def wait_for(qtbot: QtBot, gpu: GpuRuntime, state: GpuState) -> None:
     def is_there() -> None:
-        assert gpu.status.state is state, gpu.status
+        assert gpu.status.state is state, repr(gpu.status.problem) + repr(gpu.status)
 
     qtbot.waitUntil(is_there, timeout=WAIT_MS)
 
@@ -120,41 +134,27 @@ def accept_offer(qtbot: QtBot, gpu: GpuRuntime) -> None:
     gpu.accept()
 
 
-def asked(qtbot: QtBot, engine: EngineHost, method: str) -> object:
-    call = EngineCall(engine, method)
-    with qtbot.waitSignal(call.result, timeout=WAIT_MS) as answer:
-        pass
-    assert answer.args is not None
-    return answer.args[0]
-
-
 @pytest.mark.slow
 def test_through_two_cuts_and_a_damaged_part_to_an_engine_that_imports_from_it(
-    qtbot: QtBot, makers: Makers, tmp_path: Path
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost
 ) -> None:
+    """The trial is real: a process of its own imports torch from the runtime, or the trial fails."""
     makers.there.server.faults += [
         Fault("part-1", cut_after=100 << 10), Fault("part-1", cut_after=50 << 10), Fault("part-0", flip_at=60),
     ]  # fmt: skip
-    engine = EngineHost(tmp_path / "data")
-    try:
-        engine.start()
-        gpu = makers.start(engine)
-        accept_offer(qtbot, gpu)
-        with qtbot.waitSignal(gpu.switched, timeout=WAIT_MS):
-            wait_for(qtbot, gpu, GpuState.IN_USE)
-        folder = makers.folders.folder(NAME)
-        report = asked(qtbot, engine, "torch_report")
-        assert isinstance(report, TorchReport)
-        assert Path(report.folder) == folder
-        assert makers.folders.read() == Kept(in_use=NAME)
+    gpu = makers.start(engine)
+    accept_offer(qtbot, gpu)
+    with qtbot.waitSignal(gpu.switched, timeout=WAIT_MS):
+        wait_for(qtbot, gpu, GpuState.IN_USE)
+    folder = makers.folders.folder(NAME)
+    assert engine.runtimes == (folder,)
+    assert makers.folders.read() == Kept(in_use=NAME)
+    assert sorted(each.name for each in makers.folders.root.iterdir()) == [NAME, "state.json"]
+    with qtbot.waitSignal(gpu.switched, timeout=WAIT_MS):
         gpu.remove()
-        with qtbot.waitSignal(gpu.switched, timeout=WAIT_MS):
-            pass
-        assert gpu.status.state is GpuState.AVAILABLE
-        assert not folder.exists()
-        assert engine._options.runtimes == ()
-    finally:
-        engine.shutdown()
+    assert gpu.status.state is GpuState.AVAILABLE
+    assert not folder.exists()
+    assert engine.runtimes == ()
 
 
 @pytest.mark.parametrize(
@@ -197,6 +197,7 @@ def test_nothing_is_offered_without_a_driver_or_in_a_checkout(
     makers.driver = None if is_frozen else DRIVER
     source = ListSource(makers.there.address, makers.folders.root / "list.json", keys=KEYS)
     gpu = GpuRuntime(makers.folders, source, makers.bundle if is_frozen else None, look=lambda: makers.driver)
+    makers.made.append(gpu)
     gpu.follow(engine)
     if is_frozen:
         with qtbot.waitSignal(gpu.changed):
@@ -205,7 +206,6 @@ def test_nothing_is_offered_without_a_driver_or_in_a_checkout(
         gpu.start()
     assert gpu.status.state is GpuState.HIDDEN
     assert gpu.overlay == ()
-    gpu.close()
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_runtime_that_no_longer_starts_is_set_aside_and_can_be_tried_again(
     wait_for(qtbot, gpu, GpuState.SET_ASIDE)
     assert engine.runtimes == ()
     qtbot.waitUntil(lambda: makers.folders.read().set_aside == NAME)
-    assert makers.start(FakeEngineHost()).overlay == ()
+    assert makers.make().overlay == ()
     engine.reply("torch_report", REPORT)
     gpu.try_again()
     wait_for(qtbot, gpu, GpuState.IN_USE)
@@ -338,13 +338,15 @@ def test_in_an_installed_program_the_new_runtime_lies_before_the_shipped_one(
     monkeypatch.setattr("app.engine_host.bundle", lambda: makers.bundle)
     (shipped,) = makers.bundle.runtimes
     installed(makers)
-    source = ListSource(makers.there.address, tmp_path / "list.json", keys=KEYS)
-    gpu = GpuRuntime(makers.folders, source, makers.bundle, look=lambda: DRIVER)
-    host = EngineHost(tmp_path / "data", runtimes=gpu.overlay)
+    host = EngineHost(tmp_path / "data", runtimes=makers.make().overlay)
     assert host._options.runtimes == (makers.folders.folder(NAME), shipped)
     host.shutdown()
     host.restart(runtimes=())
     assert host._options.runtimes == (shipped,)
+
+
+def shown(page: QWidget, text: str) -> bool:
+    return any(each.isVisible() and each.text() == text for each in page.findChildren(QLabel))
 
 
 def buttons(panel: GpuPanel) -> list[str]:
@@ -397,6 +399,9 @@ def test_the_wizard_offers_it_with_the_computer_and_measures_anew_once_it_is_use
     qtbot: QtBot, services: Services, computing: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.wizard.found_search.find_models", lambda _environment, _home: [])
+    engine = services.engine
+    assert isinstance(engine, FakeEngineHost)
+    engine.reply("probe", MACHINE)
     page = WizardPage(services)
     qtbot.addWidget(page)
     page.resize(920, 760)
@@ -407,11 +412,11 @@ def test_the_wizard_offers_it_with_the_computer_and_measures_anew_once_it_is_use
     assert panel is not None
     qtbot.waitUntil(panel.isVisible)
     accept_offer(qtbot, services.gpu)
+    assert not shown(page, "No graphics card that can compute")
     with qtbot.waitSignal(services.gpu.switched):
-        pass
-    engine = services.engine
-    assert isinstance(engine, FakeEngineHost)
-    qtbot.waitUntil(lambda: len(engine.asked("probe")) >= 1)
+        engine.reply("probe", replace(MACHINE, devices=REPORT.devices))
+    qtbot.waitUntil(lambda: shown(page, "A card"))
+    assert len(engine.asked("probe")) == 2
 
 
 def test_a_problem_is_shown_below_with_its_details(qtbot: QtBot, services: Services, makers: Makers) -> None:

@@ -46,11 +46,11 @@ BROKEN_TORCH = 'raise ImportError("libcudart.so.13: cannot open shared object fi
 DYING_TORCH = "import os; os._exit(7)\n"
 
 
-def runtime_files(torch: str = TORCH, **label: str) -> dict[str, bytes]:
+def runtime_files(code: str = TORCH, **label: str) -> dict[str, bytes]:
     """Of one runtime, by their places in it."""
     text = json.dumps({**LABEL, "torch": "2.13.0+cu130", **label})
     weight = hashlib.shake_256(b"library").digest(300_000)
-    return {"runtime.json": text.encode(), "torch/__init__.py": torch.encode(), "torch/lib/libtorch_cuda.so": weight}
+    return {"runtime.json": text.encode(), "torch/__init__.py": code.encode(), "torch/lib/libtorch_cuda.so": weight}
 
 
 def zip_of(files: Mapping[str, bytes]) -> bytes:

@@ -84,7 +84,7 @@ def test_wheels_become_a_runtime_that_the_program_installs(
     with publisher() as there:
         base = there.url("x").removesuffix("/x")
         entry: dict[str, Any] = packer.build(wheels, cpu_runtime, 13, "1", base, tmp_path / "out", part_bytes=19_000)
-        assert len(entry["parts"]) == 2
+        assert len(entry["parts"]) > 1
         for part in entry["parts"]:
             name = part["url"].rpartition("/")[2]
             there.files[name] = (tmp_path / "out" / name).read_bytes()

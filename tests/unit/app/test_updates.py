@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,15 @@ from app.updates import WEEK_S, UpdateCheck, UpdateState, is_newer, notes_of
 from tests.helpers.stand_in_runtimes import KEYS, Publisher, publisher
 
 NOW = 2_000_000_000.0
+
+
+@pytest.fixture(autouse=True)
+def collected_here() -> Iterator[None]:
+    """As in the program: the server's threads must not collect what belongs to Qt."""
+    gc.disable()
+    yield
+    gc.collect()
+    gc.enable()
 
 
 @pytest.fixture
