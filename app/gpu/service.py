@@ -21,7 +21,7 @@ from app.engine_calls import EngineCall
 from app.engine_host import EngineHost, EngineState
 from app.gpu.choice import NothingSuits, choose_runtime, read_label
 from app.gpu.driver import Driver, find_driver
-from app.gpu.installation import Installation, Phase, needed_bytes, no_room
+from app.gpu.installation import DEVICE, Installation, Phase, needed_bytes, no_room
 from app.gpu.meter import STALLED_S, Amount
 from app.gpu.part_download import Interrupted
 from app.gpu.runtime_folders import Kept, RuntimeFolders, nbytes_of
@@ -69,7 +69,7 @@ class GpuRuntime(QObject):
         floor_bytes: Callable[[], int] = lambda: 0,
         proxy: Callable[[], str] = lambda: "",
         look: Callable[[], Driver | None] = find_driver,
-        device: str | None = None,
+        device: str = DEVICE,
         parent: QObject | None = None,
     ) -> None:
         """``shipped`` None in a checkout, where packages are the developer's own: nothing is offered then."""
@@ -245,7 +245,6 @@ class GpuRuntime(QObject):
         self._do(work, self._take_installed)
 
     def _new_installation(self) -> Installation:
-        options = {} if self._device is None else {"device": self._device}
         self._installation = Installation(
             self._folders,
             shipped=self._shipped,
@@ -253,7 +252,7 @@ class GpuRuntime(QObject):
             proxy=self._proxy(),
             told=self._told.emit,
             said=self._heard.emit,
-            **options,
+            device=self._device,
         )
         return self._installation
 

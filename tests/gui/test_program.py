@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -29,7 +29,14 @@ from tests.helpers.stand_in_pages import stand_in_pages
 class StandInEngine(FakeEngineHost):
     """Takes what the program gives the real one, and notes what it is told."""
 
-    def __init__(self, _data_dir: Path, *, models_folder: Path | None = None, parent: object = None) -> None:
+    def __init__(
+        self,
+        _data_dir: Path,
+        *,
+        models_folder: Path | None = None,
+        runtimes: Sequence[Path] = (),
+        parent: object = None,
+    ) -> None:
         super().__init__(is_started=False)
         self.folders = [models_folder]
         self.starts = 0
@@ -38,9 +45,9 @@ class StandInEngine(FakeEngineHost):
         self.starts += 1
         super().start()
 
-    def restart(self, *, models_folder: Path | None = None) -> None:
+    def restart(self, *, models_folder: Path | None = None, runtimes: Sequence[Path] | None = None) -> None:
         self.folders.append(models_folder)
-        super().restart(models_folder=models_folder)
+        super().restart(models_folder=models_folder, runtimes=runtimes)
 
 
 class Desk:

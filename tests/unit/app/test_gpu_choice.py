@@ -72,6 +72,7 @@ def test_the_drivers_tool_tells_of_every_card() -> None:
     said = "581.29, NVIDIA GeForce RTX 4070, 12282, 8.9\n581.29, NVIDIA T4, [N/A], [N/A]\n"
     found = ask_tool(lambda _: said)
     assert found == Driver((581, 29), (Card("NVIDIA GeForce RTX 4070", 12282 << 20, (8, 9)), Card("NVIDIA T4", 0, ())))
+    assert found is not None
     assert found.version_text == "581.29"
     for nothing in ("", "No devices were found\n", "NVIDIA-SMI has failed because it couldn't communicate, a, b, c"):
         assert ask_tool(lambda _, nothing=nothing: nothing) is None
