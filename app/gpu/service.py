@@ -130,9 +130,13 @@ class GpuRuntime(QObject):
             self._do(self._find_offer, self._take_offer)
 
     def decline(self) -> None:
-        """Of an offer, before anything was downloaded for it."""
-        if self.status.state is GpuState.OFFERED:
-            self._rest()
+        """Of an offer, or of waiting for one, before anything was downloaded for it."""
+        if self.status.state not in (GpuState.ASKING, GpuState.OFFERED):
+            return
+        if self._kept.is_installing:
+            kept = self._kept = replace(self._kept, is_installing=False)
+            self._do(lambda: self._folders.write(kept), lambda _: None)
+        self._rest()
 
     def accept(self) -> None:
         """Of the offer shown."""
@@ -226,11 +230,17 @@ class GpuRuntime(QObject):
         self._rest()
         if found.kept.is_installing and self.status.state is GpuState.AVAILABLE:
             self._show(GpuState.ASKING)
-            self._do(self._find_offer, lambda offer: self._begin(offer.entry))
+            self._do(self._find_offer, self._go_on_with)
 
     @Slot(object)
     def _take_offer(self, offer: Offer) -> None:
-        self._show(GpuState.OFFERED, offer=offer)
+        if self.status.state is GpuState.ASKING:
+            self._show(GpuState.OFFERED, offer=offer)
+
+    @Slot(object)
+    def _go_on_with(self, offer: Offer) -> None:
+        if self.status.state is GpuState.ASKING:
+            self._begin(offer.entry)
 
     def _begin(self, entry: RuntimeEntry) -> None:
         installation = self._new_installation()
@@ -316,7 +326,8 @@ class GpuRuntime(QObject):
             call.failed.connect(self._take_refusal)
         elif self._fall is not None:
             reason, self._fall = self._fall, None
-            self.fell_back.emit(reason)
+            # After everybody else has said that the engine runs again.
+            QTimer.singleShot(0, self, lambda: self.fell_back.emit(reason))
             self.switched.emit()
 
     @Slot(object)

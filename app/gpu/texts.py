@@ -94,7 +94,9 @@ def choices(status: GpuStatus) -> list[Choice]:
             return [remove]
         case GpuState.SET_ASIDE:
             return [Choice(Deed.TRY_AGAIN, translate("Gpu", "Try it again")), remove]
-        case GpuState.HIDDEN | GpuState.ASKING | GpuState.REMOVING:
+        case GpuState.ASKING:
+            return [Choice(Deed.DECLINE, translate("Gpu", "Cancel"))]
+        case GpuState.HIDDEN | GpuState.REMOVING:
             return []
 
 
