@@ -26,10 +26,11 @@ from app.gpu.meter import STALLED_S, Amount
 from app.gpu.part_download import Interrupted
 from app.gpu.runtime_folders import Kept, RuntimeFolders, nbytes_of
 from app.gpu.status import GpuState, GpuStatus, Offer
+from app.gpu.texts import explain_nothing
 from app.published_list import ListSource
 from app.signed_list import RuntimeEntry
 from engine.api import TorchReport
-from engine.errors import DeviceUnavailable, EngineError, EngineRestarted
+from engine.errors import EngineError, EngineRestarted
 
 log = logging.getLogger(__name__)
 
@@ -193,7 +194,7 @@ class GpuRuntime(QObject):
         assert self._driver is not None
         entry = choose_runtime(self._label, self._driver, self._source.fetch().runtimes)
         if isinstance(entry, NothingSuits):
-            raise _explain_nothing(entry, self._driver)
+            raise explain_nothing(entry, self._driver)
         self._folders.root.mkdir(parents=True, exist_ok=True)
         free = shutil.disk_usage(self._folders.root).free
         offer = Offer(entry, self._folders.missing_bytes(entry), needed_bytes(self._folders, entry), free)
@@ -411,23 +412,3 @@ class GpuRuntime(QObject):
             said = QCoreApplication.translate("Gpu", "The folder {folder} could not be written to.")
             error = EngineError(said.format(folder=self._folders.root), detail=repr(error))
         self._rest(problem=error)
-
-
-def _explain_nothing(found: NothingSuits, driver: Driver) -> EngineError:
-    translate = QCoreApplication.translate
-    if found.least_driver:
-        return DeviceUnavailable(
-            translate("Gpu", "The NVIDIA driver here is {have}; {need} or newer is needed.").format(
-                have=driver.version_text, need=".".join(map(str, found.least_driver))
-            ),
-            translate("Gpu", "Update the driver, restart the computer, then try again."),
-        )
-    if found.is_card_too_old:
-        return DeviceUnavailable(
-            translate("Gpu", "This card is older than those that can be computed with."),
-            translate("Gpu", "Strata goes on with the processor."),
-        )
-    return DeviceUnavailable(
-        translate("Gpu", "There is no software for graphics cards for this version of Strata yet."),
-        translate("Gpu", "Look again later, or install the newest version of Strata."),
-    )

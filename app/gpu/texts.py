@@ -7,9 +7,12 @@ from enum import StrEnum
 
 from PySide6.QtCore import QCoreApplication
 
+from app.gpu.choice import NothingSuits
+from app.gpu.driver import Driver
 from app.gpu.meter import Amount
 from app.gpu.status import GpuState, GpuStatus
 from app.verdicts import duration_text, speed_text
+from engine.errors import DeviceUnavailable, EngineError
 from engine.quantities import format_size
 
 
@@ -145,6 +148,27 @@ def driver_text(status: GpuStatus) -> str:
     if not status.driver:
         return ""
     return QCoreApplication.translate("Gpu", "Driver {version}").format(version=status.driver)
+
+
+def explain_nothing(found: NothingSuits, driver: Driver) -> EngineError:
+    """Why no published runtime suits, and what helps."""
+    translate = QCoreApplication.translate
+    if found.least_driver:
+        return DeviceUnavailable(
+            translate("Gpu", "The NVIDIA driver here is {have}; {need} or newer is needed.").format(
+                have=driver.version_text, need=".".join(map(str, found.least_driver))
+            ),
+            translate("Gpu", "Update the driver, restart the computer, then try again."),
+        )
+    if found.is_card_too_old:
+        return DeviceUnavailable(
+            translate("Gpu", "This card is older than those that can be computed with."),
+            translate("Gpu", "Strata goes on with the processor."),
+        )
+    return DeviceUnavailable(
+        translate("Gpu", "There is no software for graphics cards for this version of Strata yet."),
+        translate("Gpu", "Look again later, or install the newest version of Strata."),
+    )
 
 
 def _offer_text(status: GpuStatus) -> str:
