@@ -81,7 +81,7 @@ def test_the_drivers_tool_tells_of_every_card() -> None:
 def test_the_kernels_module_tells_where_the_tool_is_not_installed(tmp_path: Path) -> None:
     assert read_kernel_module(tmp_path) is None
     (tmp_path / "version").write_text(MODULE)
-    card = tmp_path / "gpus" / "0000:01:00.0"
+    card = tmp_path / "gpus" / "0000-01-00.0"
     card.mkdir(parents=True)
     (card / "information").write_text("Model: \t\t NVIDIA GeForce GTX 1060\nIRQ:   \t\t 140\n")
     assert read_kernel_module(tmp_path) == Driver((575, 57, 8), (Card("NVIDIA GeForce GTX 1060"),))
