@@ -16,6 +16,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication
 
+from app.engine_texts import shown_text
 from app.engine_trial import TrialFailed, try_runtime
 from app.gpu.archives import BadArchive, unpack
 from app.gpu.choice import RuntimeLabel, read_label
@@ -87,10 +88,10 @@ class Installation:
             raise self._explain_drive(error, entry) from error
         try:
             found = self._try(folder)
-        except EngineError:
+        except EngineError as error:
             # What was downloaded stays: the card may only have been busy.
             self._folders.remove(entry.folder_name)
-            raise
+            raise _nothing_changed(error) from error
         self._folders.discard_download()
         return found
 
@@ -186,6 +187,11 @@ class Installation:
     def _raise_if_stopped(self) -> None:
         if self._stop.is_set():
             raise Interrupted
+
+
+def _nothing_changed(error: EngineError) -> TrialFailed:
+    said = QCoreApplication.translate("Gpu", "The trial on the card failed, so nothing has changed. {reason}")
+    return TrialFailed(said.format(reason=shown_text(error.message)), shown_text(error.next_step), detail=error.detail)
 
 
 def needed_bytes(folders: RuntimeFolders, entry: RuntimeEntry) -> int:

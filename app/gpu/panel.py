@@ -6,7 +6,7 @@ Shows the service's status and tells it what was pressed. Must not know the page
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.engine_texts import shown_text
 from app.gpu.service import GpuRuntime
@@ -119,6 +119,6 @@ class GpuPanel(QWidget):
         }[deed]()
 
 
-def _fill(target: QWidget, text: str) -> None:
-    target.setText(text)  # pyright: ignore[reportAttributeAccessIssue]
+def _fill(target: QLabel, text: str) -> None:
+    target.setText(text)
     target.setVisible(bool(text))

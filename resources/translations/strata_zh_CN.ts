@@ -2629,6 +2629,10 @@
         <translation>请检查硬盘及其权限，然后重试。</translation>
     </message>
     <message>
+        <source>The trial on the card failed, so nothing has changed. {reason}</source>
+        <translation>显卡测试失败，因此没有任何改动。{reason}</translation>
+    </message>
+    <message>
         <source>This needs {need} on the drive of {folder} and {floor} kept free; {have} are free.</source>
         <translation>{folder} 所在硬盘需要 {need}，另外保留 {floor} 空闲；现剩余 {have}。</translation>
     </message>

@@ -169,7 +169,9 @@ def test_a_runtime_that_fails_its_trial_changes_nothing_and_says_why(
     accept_offer(qtbot, gpu)
     qtbot.waitUntil(lambda: gpu.status.problem is not None, timeout=WAIT_MS)
     assert gpu.status.state is GpuState.AVAILABLE
-    assert says in gpu.status.problem.message  # pyright: ignore[reportOptionalMemberAccess]
+    assert gpu.status.problem is not None
+    assert gpu.status.problem.message.startswith("The trial on the card failed, so nothing has changed.")
+    assert says in gpu.status.problem.message
     assert makers.folders.read() == Kept()
     assert engine.runtimes == ()
     assert not makers.folders.folder(NAME).exists()

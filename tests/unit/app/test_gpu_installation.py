@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app.engine_trial import TrialFailed
 from app.gpu import installation
 from app.gpu.installation import Installation, Phase
 from app.gpu.meter import Amount
@@ -218,7 +219,7 @@ def test_a_runtime_that_does_not_compute_goes_again_and_can_be_tried_without_a_d
         raise DeviceUnavailable("The graphics card does not compute.")
 
     monkeypatch.setattr(installation, "try_runtime", refuse)
-    with pytest.raises(DeviceUnavailable):
+    with pytest.raises(TrialFailed, match=r"so nothing has changed\. The graphics card does not compute"):
         desk.install()
     assert {Path(each).suffix for each in desk.left()} == {".zip"}
     monkeypatch.setattr(installation, "try_runtime", computes)
