@@ -26,6 +26,7 @@ from app.hub_access import hub_access
 from app.jobs import JobBoard
 from app.keep_awake import KeepAwake, system_block
 from app.ledger import Ledger
+from app.machine_record import MACHINE_FILE_NAME
 from app.main_window import MainWindow
 from app.night_shift import NightShift
 from app.options import Options
@@ -185,6 +186,7 @@ class Program(QObject):
         self.tray.quit_requested.connect(self.quit)
         self._night_shift.held.connect(self._say_held)
         self.services.gpu.fell_back.connect(self._say_fell_back)
+        self.services.gpu.switched.connect(self._forget_machine)
         self.services.updates.found_newer.connect(self._say_newer)
         self.work.busy_changed.connect(self._keep_awake.set_working)
         self.work.busy_changed.connect(self._take_busy)
@@ -239,6 +241,10 @@ class Program(QObject):
             self.tr("Nothing is lost. Under Settings you can try it again, or remove it."),
             detail=reason,
         )
+
+    def _forget_machine(self) -> None:
+        """What was measured with another device holds no more: the wizard measures anew."""
+        (self.services.paths.data_dir / MACHINE_FILE_NAME).unlink(missing_ok=True)
 
     def _say_newer(self, release: Release) -> None:
         self.window.notice.show_notice(

@@ -91,6 +91,7 @@ class GpuRuntime(QObject):
         self._overlay = self._usable(self._kept.in_use)
         self._installation: Installation | None = None
         self._is_proved = False
+        self._is_new = False
         self._is_closed = False
         self._fall: str | None = None
         self._unwanted = ""
@@ -312,7 +313,7 @@ class GpuRuntime(QObject):
     def _use(self, overlay: tuple[Path, ...]) -> None:
         assert self._engine is not None
         self._overlay = overlay
-        self._is_proved = False
+        self._is_proved, self._is_new = False, True
         self._engine.restart(runtimes=overlay)
 
     @Slot(str)
@@ -329,13 +330,14 @@ class GpuRuntime(QObject):
             reason, self._fall = self._fall, None
             # After everybody else has said that the engine runs again.
             QTimer.singleShot(0, self, lambda: self.fell_back.emit(reason))
-            self.switched.emit()
+            self._tell_switch()
 
     @Slot(object)
     def _take_report(self, report: TorchReport) -> None:
         self._is_proved = True
         self._show(is_card_missing=not report.devices)
-        self.switched.emit()
+        if self._is_new:
+            self._tell_switch()
 
     @Slot(object)
     def _take_refusal(self, error: EngineError) -> None:
@@ -369,6 +371,10 @@ class GpuRuntime(QObject):
 
     def _take_removed(self) -> None:
         self._rest(installed=0, is_card_missing=False)
+        self._tell_switch()
+
+    def _tell_switch(self) -> None:
+        self._is_new = False
         self.switched.emit()
 
     # Its state
