@@ -34,7 +34,8 @@ PART_BYTES = (2 << 30) - (16 << 20)
 ALWAYS = ("torch", "bitsandbytes")
 """The CPU runtime has these as well, without what computes on a card."""
 LEAST = {13: ("580", "7.5"), 12: ("525", "5.0")}
-"""By CUDA release: the first driver and the least compute capability that torch's builds for it serve."""
+"""By CUDA release: its first driver, and the least compute capability that torch's builds for it usually serve
+(``torch._C._cuda_getArchFlags()`` says it of one build)."""
 _LEFT_OUT = re.compile(
     r"nvidia/(.*/)?(include|src|samples|share)/|nvidia/.*\.(a|lib|h|hpp|cuh|cmake)$|.*/lib/pkgconfig/"
 )
@@ -59,10 +60,19 @@ def main() -> int:
     parser.add_argument("--cuda", type=int, required=True, choices=sorted(LEAST))
     parser.add_argument("--version", required=True, help="counts up when the same torch is packed anew")
     parser.add_argument("--base-url", required=True, help="where the archives will be")
+    parser.add_argument("--min-compute", help="least compute capability, where this build of torch serves other cards")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     try:
-        entry = build(given.wheels, given.cpu_runtime, given.cuda, given.version, given.base_url, given.out)
+        entry = build(
+            given.wheels,
+            given.cpu_runtime,
+            given.cuda,
+            given.version,
+            given.base_url,
+            given.out,
+            compute=given.min_compute,
+        )
     except WrongWheels as error:
         print(error, file=sys.stderr)
         return 1
@@ -71,7 +81,15 @@ def main() -> int:
 
 
 def build(
-    wheels: Path, cpu_runtime: Path, cuda: int, version: str, base_url: str, out: Path, *, part_bytes: int = PART_BYTES
+    wheels: Path,
+    cpu_runtime: Path,
+    cuda: int,
+    version: str,
+    base_url: str,
+    out: Path,
+    *,
+    compute: str | None = None,
+    part_bytes: int = PART_BYTES,
 ) -> dict[str, Any]:
     """The entry, which is in ``out`` too, beside its archives. Raises ``WrongWheels``."""
     label = json.loads((cpu_runtime / "runtime.json").read_text(encoding="utf-8"))
@@ -87,10 +105,10 @@ def build(
         write_label(staged, next(wheel.version for wheel in chosen if wheel.name == "torch"))
         nbytes = sum(path.stat().st_size for path in staged.rglob("*") if path.is_file())
         parts = [described(path, base_url) for path in pack(staged, out / name, part_bytes)]
-    driver, compute = LEAST[cuda]
+    driver, usual = LEAST[cuda]
     entry: dict[str, Any] = {
         "abi": label["abi"], "torch": torch, "platform": label["platform"], "version": version, "cuda": cuda,
-        "min_driver": driver, "min_compute": compute, "unpacked_size": nbytes, "parts": parts,
+        "min_driver": driver, "min_compute": compute or usual, "unpacked_size": nbytes, "parts": parts,
     }  # fmt: skip
     (out / f"{name}.json").write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
     return entry
