@@ -1,7 +1,8 @@
 """Signs the list of what is published, which every Strata checks before it believes a word of it.
 
     python packaging/sign_list.py new-key KEY.pem NAME        makes a key; its public half goes into resources/
-    python packaging/sign_list.py make LIST.json --release 0.2.0 --page URL --notes en=FILE zh_CN=FILE RUNTIME.json …
+    python packaging/sign_list.py make LIST.json --release 0.2.0 --page URL --notes en=FILE zh_CN=FILE
+        [--runtimes WHAT-GPU_RUNTIME-WROTE.json …]
     python packaging/sign_list.py sign KEY.pem NAME LIST.json OUT.json
     python packaging/sign_list.py check OUT.json              as the program does it
 
@@ -40,7 +41,7 @@ KEYS = ROOT / "resources" / "list-keys.json"
 KEY_VARIABLE = "STRATA_LIST_KEY"
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     new = commands.add_parser("new-key")
@@ -51,7 +52,7 @@ def main() -> int:
     make.add_argument("--release", required=True)
     make.add_argument("--page", required=True)
     make.add_argument("--notes", nargs="+", required=True, metavar="LANGUAGE=FILE")
-    make.add_argument("runtimes", nargs="*", type=Path, help="what gpu_runtime.py wrote")
+    make.add_argument("--runtimes", nargs="*", type=Path, default=[], help="what gpu_runtime.py wrote")
     sign = commands.add_parser("sign")
     sign.add_argument("key")
     sign.add_argument("name")
@@ -59,7 +60,7 @@ def main() -> int:
     sign.add_argument("out", type=Path)
     check = commands.add_parser("check")
     check.add_argument("out", type=Path)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     try:
         if given.command == "new-key":
             make_key(given.key, given.name)

@@ -169,7 +169,8 @@ def signed_list(folder: Path, entry: dict[str, Any]) -> bytes:
     signer = importlib.import_module("sign_list")
     (folder / "notes.txt").write_text("New.")
     (folder / "entry.json").write_text(json.dumps(entry))
-    made = signer.make_list("0.2.0", "https://x.example", [f"en={folder / 'notes.txt'}"], [folder / "entry.json"])
-    (folder / "list.json").write_text(json.dumps(made))
+    arguments = ["--release", "0.2.0", "--page", "https://x.example", "--notes", f"en={folder / 'notes.txt'}"]
+    arguments += ["--runtimes", str(folder / "entry.json")]
+    assert signer.main(["make", str(folder / "list.json"), *arguments]) == 0
     envelope = signer.signed(signer.read_envelope(folder / "list.json"), KEY, "test")
     return json.dumps(envelope).encode()
