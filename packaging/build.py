@@ -10,7 +10,6 @@ Owns the order: the frozen window, the engine's packages, the starter cut, the l
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -20,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from channel import write_channel
 from distributions import engine_distributions, window_distributions
 from licences import LicenceMissing, collect_licences
 from runtime import WrongTorch, build_runtime
@@ -31,8 +31,7 @@ DIST = ROOT / "dist"
 WORK = BUILD / "pyinstaller"
 BUNDLE = BUILD / "Strata"
 # What app.bundle looks for beside the program.
-RUNTIME, MODELS, LICENCES, CHANNEL = "runtime-cpu", "models", "licences", "channel.json"
-ADDRESS_VARIABLE = "STRATA_LIST_ADDRESS"
+RUNTIME, MODELS, LICENCES = "runtime-cpu", "models", "licences"
 
 
 def main() -> int:
@@ -64,19 +63,13 @@ def build_bundle() -> None:
         build_runtime(BUNDLE / RUNTIME)
     with step("the starter, cut"):
         ship_starter(BUNDLE / MODELS, BUILD / "starter")
+    write_channel(BUNDLE)
     with step("licences"):
         shipped = {**engine_distributions(), **window_distributions()}
         libraries = (WORK / "strata" / "libraries.txt").read_text(encoding="utf-8").split("\n")
         collect_licences(BUNDLE / LICENCES, shipped.values(), [Path(line) for line in libraries if line])
-    write_channel(BUNDLE / CHANNEL)
     set_times(BUNDLE)
     print(f"{BUNDLE.relative_to(ROOT)}: {megabytes(BUNDLE)} MB")
-
-
-def write_channel(target: Path) -> None:
-    """Where this Strata looks for newer ones and for runtimes, if it was told: a build for publishing is."""
-    if address := os.environ.get(ADDRESS_VARIABLE):
-        target.write_text(json.dumps({"address": address}) + "\n", encoding="utf-8")
 
 
 def build_installers() -> None:

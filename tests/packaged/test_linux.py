@@ -5,7 +5,6 @@ The installers are tried in a Debian 12 of their own, as root, some minutes. Pic
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -15,12 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from app.bundle import RUNTIME
 from app.conversations.records import AnswerState, StoredMessage
 from app.conversations.store import ConversationStore
-from app.gpu.runtime_folders import Kept, RuntimeFolders
 from tests.helpers.desktop import screen, wait_until
-from tests.helpers.stand_in_runtimes import TORCH, runtime_files
 from tests.packaged.debian import HOME, Debian, missing_tools
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,32 +86,6 @@ def test_the_bundle_passes_its_own_test_without_a_network_in_an_unusual_home(tmp
     assert done.returncode == 0
     # torch makes an empty folder for its compiler where temporary files go (2.13).
     assert [each.name for each in home.iterdir() if not each.name.startswith("torchinductor_")] == []
-
-
-def test_the_engine_of_the_bundle_imports_from_the_runtime_that_is_in_use(tmp_path: Path) -> None:
-    """A stand-in whose torch notes where it lies and then is the shipped one."""
-    if not (BUNDLE / "Strata").exists():
-        pytest.skip("no bundle: run python3 dev.py package")
-    label = json.loads((BUNDLE / RUNTIME / "runtime.json").read_text())
-    name = f"{label['abi']}-torch{label['torch'].partition('+')[0]}-cuda13-1"
-    folders, marker = RuntimeFolders(tmp_path / "data" / "runtimes"), tmp_path / "imported"
-    note = f"from pathlib import Path\nPath({str(marker)!r}).write_text(__file__)\n"
-    for place, data in runtime_files(note + TORCH, **label).items():
-        (folders.folder(name) / place).parent.mkdir(parents=True, exist_ok=True)
-        (folders.folder(name) / place).write_bytes(data)
-    folders.write(Kept(in_use=name))
-    environment = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-    with screen() as display:
-        program = subprocess.Popen(
-            [str(BUNDLE / "Strata"), "--data-dir", str(tmp_path / "data")], env={**environment, "DISPLAY": display}
-        )
-        try:
-            wait_until("torch is imported", marker.exists)
-        finally:
-            program.terminate()
-            program.wait()
-    assert marker.read_text() == str(folders.folder(name) / "torch" / "__init__.py")
-    assert folders.read() == Kept(in_use=name)
 
 
 def test_the_package_is_installed_chatted_with_and_removed_without_a_trace(debian: Debian) -> None:
