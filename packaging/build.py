@@ -59,11 +59,11 @@ def build_bundle() -> None:
         command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level=ERROR"]
         command += ["--distpath", str(BUILD), "--workpath", str(WORK), str(ROOT / "packaging" / "strata.spec")]
         subprocess.run(command, cwd=ROOT, check=True)
+        write_channel(BUNDLE)
     with step("the engine's packages"):
         build_runtime(BUNDLE / RUNTIME)
     with step("the starter, cut"):
         ship_starter(BUNDLE / MODELS, BUILD / "starter")
-    write_channel(BUNDLE)
     with step("licences"):
         shipped = {**engine_distributions(), **window_distributions()}
         libraries = (WORK / "strata" / "libraries.txt").read_text(encoding="utf-8").split("\n")
