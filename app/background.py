@@ -28,11 +28,12 @@ class Background(QObject):
     failed = Signal(object)
     _ended = Signal(object, object)
 
-    def __init__(self, work: Callable[[], object], parent: QObject) -> None:
+    def __init__(self, work: Callable[[], object], parent: QObject, *, pool: QThreadPool | None = None) -> None:
+        """``pool`` instead of the one everybody shares, for what takes long."""
         super().__init__(parent)
         self._work = work
         self._ended.connect(self._tell)
-        QThreadPool.globalInstance().start(self._run)
+        (pool or QThreadPool.globalInstance()).start(self._run)
 
     def _run(self) -> None:
         value, failure = None, None

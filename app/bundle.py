@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RUNTIME = "runtime-cpu"
+CHANNEL = "channel.json"
 MODELS = "models"
 LICENCES = "licences"
 
@@ -29,6 +30,11 @@ class Bundle:
     @property
     def models_dir(self) -> Path:
         return self.folder / MODELS
+
+    @property
+    def channel_file(self) -> Path:
+        """Where this build's list of versions is published; not there in one that was not made for publishing."""
+        return self.folder / CHANNEL
 
     @property
     def licences_dir(self) -> Path:

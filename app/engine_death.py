@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication
 
 from engine.errors import EngineDied, EngineRestarted
 from engine.events import Event, JobProgress, LayerProgress, LoadProgress, TokenArrived
+
+_TAIL_BYTES = 8192
 
 
 def describe_death(
@@ -22,6 +26,18 @@ def describe_death(
     else:
         message = _sentence(method, last_event).format(how=_how(exit_code), **_numbers(last_event))
     return EngineDied(message, _next_step(exit_code), exit_code=exit_code, detail=detail)
+
+
+def read_tail(path: Path | None) -> str:
+    """The last of what a process wrote to its standard streams; "" where there is none."""
+    if path is None:
+        return ""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
+            return file.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def describe_restart() -> EngineRestarted:

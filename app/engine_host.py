@@ -9,12 +9,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import multiprocessing
-import os
 import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from multiprocessing.connection import Connection
@@ -25,7 +24,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from app.bundle import bundle
-from app.engine_death import describe_death, describe_restart
+from app.engine_death import describe_death, describe_restart, read_tail
 from engine.errors import EngineDied, EngineError, EngineFault
 from engine.events import Event, Finished, Outcome
 from engine.worker import METHODS, run_worker
@@ -52,7 +51,6 @@ DEATHS_WITHIN_S = 60.0
 _SHUTDOWN_WAITS_MS = (1700, 400, 700)
 BATCH_MESSAGES = 256
 JOIN_S = 0.5
-_TAIL_BYTES = 8192
 
 
 class EngineState(StrEnum):
@@ -84,9 +82,17 @@ class EngineHost(QObject):
     engine_died = Signal(str)
     engine_state_changed = Signal(str)
 
-    def __init__(self, data_dir: Path, *, models_folder: Path | None = None, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        models_folder: Path | None = None,
+        runtimes: Sequence[Path] = (),
+        parent: QObject | None = None,
+    ) -> None:
+        """``runtimes`` are imported from before those that came with the program."""
         super().__init__(parent)
-        self._options = _worker_options(data_dir, models_folder)
+        self._options = _worker_options(data_dir, models_folder, runtimes)
         self._state = EngineState.STOPPED
         self._child: _Child | None = None
         self._children: list[_Child] = []
@@ -128,10 +134,12 @@ class EngineHost(QObject):
         child.start()
         self._set_state(EngineState.STARTING)
 
-    def restart(self, *, models_folder: Path | None = None) -> None:
+    def restart(self, *, models_folder: Path | None = None, runtimes: Sequence[Path] | None = None) -> None:
         """A fresh child: what runs is cut off and fails with ``EngineDied``. Allowed in every state but shut down."""
         if models_folder is not None:
             self._options = replace(self._options, models_folder=models_folder)
+        if runtimes is not None:
+            self._options = replace(self._options, runtimes=(*runtimes, *_shipped_runtimes()))
         self._death_times.clear()
         if self._child is None:
             self.start()
@@ -256,15 +264,20 @@ class EngineHost(QObject):
             self.engine_state_changed.emit(state.value)
 
 
-def _worker_options(data_dir: Path, models_folder: Path | None) -> WorkerOptions:
+def _worker_options(data_dir: Path, models_folder: Path | None, runtimes: Sequence[Path]) -> WorkerOptions:
     shipped = bundle()
     return WorkerOptions(
         data_dir,
         models_folder,
         stderr_file=data_dir / "logs" / "engine-output.log",
-        runtimes=shipped.runtimes if shipped else (),
+        runtimes=(*runtimes, *_shipped_runtimes()),
         shipped_models=shipped.models_dir if shipped else None,
     )
+
+
+def _shipped_runtimes() -> tuple[Path, ...]:
+    shipped = bundle()
+    return shipped.runtimes if shipped else ()
 
 
 def _describe(end: _End, pending: _Pending | None) -> EngineDied:
@@ -326,7 +339,7 @@ class _Child(QThread):
             log.exception("the engine's process could not be started")
             self.ended.emit(self, _End(None, repr(error)))
         else:
-            self.ended.emit(self, _End(exit_code, _read_tail(self._options.stderr_file)))
+            self.ended.emit(self, _End(exit_code, read_tail(self._options.stderr_file)))
         finally:
             connection.close()
 
@@ -386,14 +399,3 @@ class _Child(QThread):
 def _pickled(message: ToWorker) -> bytes:
     """In the caller's thread, so that an argument that cannot be sent raises where it came from."""
     return bytes(ForkingPickler.dumps(message))
-
-
-def _read_tail(path: Path | None) -> str:
-    if path is None:
-        return ""
-    try:
-        with path.open("rb") as file:
-            file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
-            return file.read().decode("utf-8", errors="replace")
-    except OSError:
-        return ""

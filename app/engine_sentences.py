@@ -52,6 +52,10 @@ ENGINE_SENTENCES: tuple[str, ...] = (
     QT_TRANSLATE_NOOP("Engine", "its weights may be damaged"),
     QT_TRANSLATE_NOOP("Engine", "Verify the model, or choose a version of it in bfloat16."),
     QT_TRANSLATE_NOOP("Engine", "No model is loaded."),
+    QT_TRANSLATE_NOOP("Engine", "No graphics card can be computed with."),
+    QT_TRANSLATE_NOOP("Engine", "Restart the computer if its driver is new, then try again."),
+    QT_TRANSLATE_NOOP("Engine", "The graphics card does not compute."),
+    QT_TRANSLATE_NOOP("Engine", "Update its driver, close other programs that use the card, then try again."),
     QT_TRANSLATE_NOOP(
         "Engine",
         "This is an encoder-decoder model of type “{type}”{architecture}; Strata runs decoder-only language models.",

@@ -37,6 +37,8 @@ def start_log(file: Path, secrets: Callable[[], Iterable[str]], *, level: int = 
     root = logging.getLogger()
     root.setLevel(level)
     root.addHandler(handler)
+    # It notes every address at INFO (2.16), and what a storage server signs there is as good as a password.
+    logging.getLogger("httpx2").setLevel(logging.WARNING)
     # A windowed program on Windows has no stderr.
     if sys.stderr is not None:
         console = logging.StreamHandler(sys.stderr)

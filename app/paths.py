@@ -47,6 +47,16 @@ class Paths:
         return self.data_dir / "drives.json"
 
     @property
+    def runtimes_dir(self) -> Path:
+        """Packages for graphics cards (``app.gpu``)."""
+        return self.data_dir / "runtimes"
+
+    @property
+    def list_file(self) -> Path:
+        """The last list of versions that was read and accepted."""
+        return self.data_dir / "published.json"
+
+    @property
     def models_dir(self) -> Path:
         """The default folder of models, where the settings name no other."""
         return self.data_dir / "models"

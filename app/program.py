@@ -16,18 +16,23 @@ from app.announcer import Announcer
 from app.answer_notice import AnswerNotice
 from app.answers import AnswerQueue
 from app.background import Background, wait_for_background
+from app.bundle import bundle
 from app.conversations.store import ConversationStore
 from app.engine_host import EngineHost
 from app.engine_notice import EngineNotice
+from app.gpu.runtime_folders import RuntimeFolders
+from app.gpu.service import GpuRuntime
 from app.hub_access import hub_access
 from app.jobs import JobBoard
 from app.keep_awake import KeepAwake, system_block
 from app.ledger import Ledger
+from app.machine_record import MACHINE_FILE_NAME
 from app.main_window import MainWindow
 from app.night_shift import NightShift
 from app.options import Options
 from app.pages import PageName, import_pages, program_pages
 from app.paths import Paths
+from app.published_list import ListSource, shipped_address
 from app.secrets import Secrets
 from app.services import Services
 from app.settings import (
@@ -36,14 +41,17 @@ from app.settings import (
     KEEP_AWAKE,
     KEEP_IN_TRAY,
     MODELS_FOLDER,
+    PROXY,
     RAM_BUDGET,
     SETUP_FINISHED,
     THEME,
     VRAM_BUDGET,
     Settings,
 )
+from app.signed_list import Release
 from app.theme import Theme, ThemeChoice
 from app.tray import Tray
+from app.updates import UpdateCheck
 from app.widgets.notice_bar import NoticeKind
 from app.widgets.question import QuestionDialog
 from app.work import Work
@@ -68,7 +76,7 @@ class Program(QObject):
         theme.apply(app)
         self.services = self._build(paths, settings, secrets, theme)
         settings.changed.connect(self._take_setting)
-        self.work = Work(self.services.answers, self.services.jobs, self)
+        self.work = Work(self.services.answers, self.services.jobs, self.services.gpu, self)
         self.window = MainWindow(self.services, program_pages())
         self.tray = Tray(self.work, self)
         self._engine_notice = EngineNotice(self.services.engine, self.window.notice, self)
@@ -99,6 +107,7 @@ class Program(QObject):
         self._keep_awake.set_working(False)
         self.services.answers.close()
         self.services.jobs.close()
+        self.services.gpu.close()
         self.services.engine.shutdown()
         self.services.ledger.close()
         wait_for_background()
@@ -138,7 +147,21 @@ class Program(QObject):
         def load_options(_model: str) -> LoadOptions:
             return LoadOptions(ram=settings.value(RAM_BUDGET), vram=settings.value(VRAM_BUDGET))
 
-        engine = EngineHost(paths.data_dir, models_folder=models_folder(), parent=self)
+        def proxy() -> str:
+            return settings.value(PROXY)
+
+        shipped = bundle()
+        source = ListSource(shipped_address(shipped), paths.list_file, proxy=proxy)
+        gpu = GpuRuntime(
+            RuntimeFolders(paths.runtimes_dir),
+            source,
+            shipped,
+            floor_bytes=lambda: settings.value(FREE_SPACE_FLOOR),
+            proxy=proxy,
+            parent=self,
+        )
+        engine = EngineHost(paths.data_dir, models_folder=models_folder(), runtimes=gpu.overlay, parent=self)
+        gpu.follow(engine)
         conversations = ConversationStore(paths.conversations_file)
         jobs = JobBoard(
             engine,
@@ -152,7 +175,8 @@ class Program(QObject):
             engine, conversations, models_folder=models_folder, load_options=load_options, parent=self
         )
         ledger = Ledger(engine, paths.ledger_file, parent=self)
-        return Services(paths, settings, secrets, theme, engine, conversations, jobs, answers, ledger)
+        updates = UpdateCheck(source, settings, parent=self)
+        return Services(paths, settings, secrets, theme, engine, conversations, jobs, answers, ledger, gpu, updates)
 
     def _connect(self) -> None:
         self.window.close_requested.connect(self._close_window)
@@ -161,6 +185,9 @@ class Program(QObject):
         self.tray.opened.connect(self.show_window)
         self.tray.quit_requested.connect(self.quit)
         self._night_shift.held.connect(self._say_held)
+        self.services.gpu.fell_back.connect(self._say_fell_back)
+        self.services.gpu.switched.connect(self._forget_machine)
+        self.services.updates.found_newer.connect(self._say_newer)
         self.work.busy_changed.connect(self._keep_awake.set_working)
         self.work.busy_changed.connect(self._take_busy)
 
@@ -186,6 +213,8 @@ class Program(QObject):
             self._say_safe_mode()
             return
         services.engine.start()
+        services.gpu.start()
+        services.updates.start()
         services.jobs.start()
         Background(services.conversations.remove_unused_images, self)
         self._night_shift.look()
@@ -203,6 +232,25 @@ class Program(QObject):
             NoticeKind.INFO,
             self.tr("This job starts at {time}.").format(time=f"{start:%H:%M}"),
             self.tr("The settings say that jobs start at night. Continue it in the library to start it now."),
+        )
+
+    def _say_fell_back(self, reason: str) -> None:
+        self.window.notice.show_notice(
+            NoticeKind.WARNING,
+            self.tr("The software for your graphics card did not start, so models run on the processor."),
+            self.tr("Nothing is lost. Under Settings you can try it again, or remove it."),
+            detail=reason,
+        )
+
+    def _forget_machine(self) -> None:
+        """What was measured with another device holds no more: the wizard measures anew."""
+        (self.services.paths.data_dir / MACHINE_FILE_NAME).unlink(missing_ok=True)
+
+    def _say_newer(self, release: Release) -> None:
+        self.window.notice.show_notice(
+            NoticeKind.INFO,
+            self.tr("Strata {version} is available.").format(version=release.version),
+            self.tr("Under Settings, Program, you see what is new."),
         )
 
     def _close_window(self) -> None:

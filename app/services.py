@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from app.answers import AnswerQueue
     from app.conversations.store import ConversationStore
     from app.engine_host import EngineHost
+    from app.gpu.service import GpuRuntime
     from app.jobs import JobBoard
     from app.ledger import Ledger
     from app.paths import Paths
     from app.secrets import Secrets
     from app.settings import Settings
     from app.theme import Theme
+    from app.updates import UpdateCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +32,5 @@ class Services:
     jobs: JobBoard
     answers: AnswerQueue
     ledger: Ledger
+    gpu: GpuRuntime
+    updates: UpdateCheck

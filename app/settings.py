@@ -37,6 +37,7 @@ class Section(StrEnum):
     MEMORY = "memory"
     DOWNLOADS = "downloads"
     WORKING = "working"
+    PROGRAM = "program"
 
 
 class Editor(StrEnum):
@@ -327,7 +328,22 @@ FREE_SPACE_FLOOR = Setting(
     highest=500 * _GB,
     keywords="space disk full floor",
 )
+UPDATES_WEEKLY = Setting(
+    "updates_weekly",
+    False,
+    _flag,
+    Editor.FLAG,
+    Section.PROGRAM,
+    QT_TRANSLATE_NOOP("Settings", "Check for a newer version once a week"),
+    QT_TRANSLATE_NOOP(
+        "Settings", "Reads one public file and says what is new. Nothing about you is sent, nothing is downloaded."
+    ),
+    keywords="update upgrade release check",
+)
 SETUP_FINISHED = Setting("setup_finished", False, _flag, Editor.NONE, Section.APPEARANCE, "")
+UPDATES_ASKED_AT = Setting("updates_asked_at", 0, _size, Editor.NONE, Section.PROGRAM, "")
+"""When the list of versions was read last: seconds since 1970."""
+
 HELD_JOBS = Setting("held_jobs", "", _text, Editor.NONE, Section.WORKING, "")
 """Ids of jobs that wait for the night, separated by spaces."""
 
@@ -339,7 +355,7 @@ SETTINGS: tuple[Setting[object], ...] = cast(
     (
         THEME, FONT_SCALE, LANGUAGE, MODELS_FOLDER, RAM_BUDGET, VRAM_BUDGET, MIRROR, PROXY, FREE_SPACE_FLOOR,
         KEEP_IN_TRAY, NOTIFY, KEEP_AWAKE, NIGHT_ONLY, NIGHT_START, NIGHT_END, SETUP_FINISHED, HELD_JOBS,
-        FOLDED_GROUPS,
+        FOLDED_GROUPS, UPDATES_WEEKLY, UPDATES_ASKED_AT,
     ),
 )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""What is under way in one sentence: an answer, a job, or nothing. For the tray, the sleep block and closing.
+"""What is under way in one sentence: an answer, a job, a graphics card's software, or nothing. For the tray, the
+sleep block and closing.
 
 Owns the summary. Must not know windows. It tells at most once a second, and nothing while nothing happens.
 """
@@ -10,6 +11,8 @@ import time
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.answers import AnswerQueue
+from app.gpu.service import GpuRuntime
+from app.gpu.texts import share_of
 from app.job_records import Job, JobState
 from app.job_texts import LeadingProgress
 from app.jobs import JobBoard
@@ -25,10 +28,11 @@ class Work(QObject):
     busy_changed = Signal(bool)
     changed = Signal()
 
-    def __init__(self, answers: AnswerQueue, jobs: JobBoard, parent: QObject | None = None) -> None:
+    def __init__(self, answers: AnswerQueue, jobs: JobBoard, gpu: GpuRuntime, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._answers = answers
         self._jobs = jobs
+        self._gpu = gpu
         self._was_busy = False
         self._progress: LayerProgress | None = None
         self._progress_at = 0.0
@@ -44,6 +48,7 @@ class Work(QObject):
         for signal in (answers.queue_changed, jobs.job_added, jobs.job_removed):
             signal.connect(self._look)
         jobs.job_changed.connect(self._take_job)
+        gpu.changed.connect(self._look)
 
     def is_answering(self) -> bool:
         return self._answers.current is not None
@@ -52,12 +57,14 @@ class Work(QObject):
         return [job for job in self._jobs.jobs() if job.state is JobState.RUNNING]
 
     def is_busy(self) -> bool:
-        return self.is_answering() or bool(self.running_jobs())
+        return self.is_answering() or bool(self.running_jobs()) or self._gpu.status.is_busy
 
     def sentence(self) -> str:
         """Empty where nothing is under way."""
         lines = [self._answer_line()] if self.is_answering() else []
         lines += [self._job_line(job) for job in self.running_jobs()]
+        if self._gpu.status.is_busy:
+            lines.append(self._card_line())
         return "\n".join(lines)
 
     def _answer_line(self) -> str:
@@ -92,6 +99,13 @@ class Work(QObject):
         return self.tr("{title}: {share:.1%}, about {time} left").format(
             title=job.title, share=share, time=duration_text(progress.seconds_left)
         )
+
+    def _card_line(self) -> str:
+        status = self._gpu.status
+        title = self.tr("Software for the graphics card")
+        if (share := share_of(status.amount)) is None:
+            return title
+        return self.tr("{title}: {share:.1%}").format(title=title, share=share)
 
     def _take_progress(self, _message_id: int, progress: LayerProgress) -> None:
         self._progress = progress

@@ -21,6 +21,7 @@ from engine.hub_access import HubAccess as HubAccess
 from engine.hub_access import SearchFilters as SearchFilters
 from engine.hub_access import SearchOrder as SearchOrder
 from engine.load_options import LoadOptions as LoadOptions
+from engine.reports import DeviceCheck as DeviceCheck
 from engine.reports import DeviceReport as DeviceReport
 from engine.reports import DriveReport as DriveReport
 from engine.reports import FamilyCheck as FamilyCheck
@@ -29,6 +30,7 @@ from engine.reports import HubModel as HubModel
 from engine.reports import MachineReport as MachineReport
 from engine.reports import ModelInfo as ModelInfo
 from engine.reports import ModelPlan as ModelPlan
+from engine.reports import TorchReport as TorchReport
 from engine.reports import WeightShape as WeightShape
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES as DEFAULT_FLOOR_BYTES
 from engine.streaming.hit_rate import expected_hit_rate as expected_hit_rate
@@ -179,6 +181,14 @@ class Engine(Protocol):
 
     def check_family(self, family: str) -> FamilyCheck:
         """Whether this installation computes what plain transformers does, on a tiny model made for it."""
+        ...
+
+    def check_device(self, device: str) -> DeviceCheck:
+        """How far a tiny model streamed through ``device`` is from the plain one on the processor."""
+        ...
+
+    def torch_report(self) -> TorchReport:
+        """Which torch this is, and which devices it finds."""
         ...
 
     def unload(self) -> None: ...

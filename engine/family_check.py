@@ -1,4 +1,5 @@
-"""Does this installation compute what plain transformers computes? A tiny model of one family, both ways, bit for bit.
+"""Does this installation compute what plain transformers computes? A tiny model of one family, both ways, bit for bit
+on the processor; on a device as near as its rounding allows.
 
 Owns the tiny models an installed program checks itself with, and the comparison. Writes only into a temporary folder.
 The tests of every family are another matter (``tests/parity``).
@@ -16,11 +17,14 @@ from typing import Any
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
-from engine.backends.torch_backend import CpuBackend
+from engine.backends.base import Backend
+from engine.backends.torch_backend import CpuBackend, open_backend
 from engine.cancel import CancelToken
+from engine.errors import DeviceUnavailable
 from engine.generation.kv_cache import KvCache
 from engine.generation.torch_runner import TorchRunner
-from engine.reports import FamilyCheck
+from engine.probe import report_torch
+from engine.reports import DeviceCheck, FamilyCheck
 from engine.store.manifest import Manifest, read_manifest
 from engine.store.model_store import ModelStore
 from engine.store.open_source import open_source
@@ -31,6 +35,8 @@ from engine.streaming.residency import Budgets, Role
 
 _PROMPT = (3, 5, 7, 11, 13, 17, 19, 23)
 _NEW_TOKENS = 8
+_ALLOWED_DIFFERENCE = 0.05
+"""bfloat16 keeps 8 bits, 0.4 %, of each of some dozen sums on the way; what is wrong is wrong by about 1."""
 _DENSE: Mapping[str, Any] = {
     "vocab_size": 160, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4,
     "num_key_value_heads": 2, "initializer_range": 0.2, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
@@ -58,7 +64,7 @@ def check_family(family: str) -> FamilyCheck:
     with tempfile.TemporaryDirectory(prefix="strata-check-") as folder:
         checkpoint = _make_checkpoint(family, Path(folder, "checkpoint"))
         logits, tokens = _plain_outputs(checkpoint)
-        blocks, streamed_logits, streamed_tokens = _streamed_outputs(checkpoint, Path(folder, "data"))
+        blocks, streamed_logits, streamed_tokens = _streamed_outputs(checkpoint, Path(folder, "data"), CpuBackend())
     return FamilyCheck(
         family=family,
         blocks=blocks,
@@ -67,6 +73,38 @@ def check_family(family: str) -> FamilyCheck:
         has_equal_logits=torch.equal(logits, streamed_logits),
         has_equal_tokens=tokens == streamed_tokens,
     )
+
+
+def check_device(device: str) -> DeviceCheck:
+    """Streams a tiny Llama through ``device`` ("cuda", "cpu"), one block at a time, and compares with the processor.
+
+    Raises ``DeviceUnavailable`` where it is not there, or torch has nothing that runs on it.
+    """
+    try:
+        backend = open_backend(device)
+    except DeviceUnavailable as error:
+        raise DeviceUnavailable(
+            "No graphics card can be computed with.",
+            "Restart the computer if its driver is new, then try again.",
+            detail=f"{error}\n{report_torch()}",
+        ) from error
+    try:
+        with tempfile.TemporaryDirectory(prefix="strata-check-") as folder:
+            checkpoint = _make_checkpoint("llama", Path(folder, "checkpoint"))
+            want, _ = _plain_outputs(checkpoint)
+            _, got, _ = _streamed_outputs(checkpoint, Path(folder, "data"), backend)
+    except RuntimeError as error:  # torch's own class for everything a driver says (2.13)
+        raise DeviceUnavailable(
+            "The graphics card does not compute.",
+            "Update its driver, close other programs that use the card, then try again.",
+            detail=f"{error}\n{report_torch()}",
+        ) from error
+    finally:
+        backend.close()
+    report = report_torch()
+    difference = float((got - want).norm() / want.norm())
+    name = next((each.name for each in report.devices if each.kind == device), device)
+    return DeviceCheck(report, device, name, difference, _ALLOWED_DIFFERENCE)
 
 
 def _make_checkpoint(family: str, folder: Path) -> Path:
@@ -89,14 +127,15 @@ def _plain_outputs(checkpoint: Path) -> tuple[torch.Tensor, list[int]]:
     return logits, answer[0, len(_PROMPT) :].tolist()
 
 
-def _streamed_outputs(checkpoint: Path, data_dir: Path) -> tuple[int, torch.Tensor, list[int]]:
+def _streamed_outputs(checkpoint: Path, data_dir: Path, backend: Backend) -> tuple[int, torch.Tensor, list[int]]:
     """How many blocks it was cut into, and the same as ``_plain_outputs``."""
     store, source, cancel = ModelStore(data_dir), open_source(checkpoint), CancelToken()
     for _ in split_source(source, store, floor_bytes=0):
         pass
     split = store.folder_for(source.record)
     manifest = read_manifest(split)
-    loaded = open_model(split, CpuBackend(), Budgets(_one_slot_bytes(manifest), 0), cancel=cancel)
+    one = _one_slot_bytes(manifest)
+    loaded = open_model(split, backend, Budgets(one, 0 if backend.is_unified else 2 * one), cancel=cancel)
     try:
         runner = TorchRunner(loaded)
         logits = runner.prompt_logits(_PROMPT, emit=lambda event: None, cancel=cancel)

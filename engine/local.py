@@ -21,7 +21,17 @@ from engine.hub_access import HubAccess, SearchFilters
 from engine.lane import Emit, Lane
 from engine.load_options import LoadOptions
 from engine.models.own_models import read_own_tokenizer
-from engine.reports import DriveReport, FamilyCheck, FolderReport, HubModel, MachineReport, ModelInfo, ModelPlan
+from engine.reports import (
+    DeviceCheck,
+    DriveReport,
+    FamilyCheck,
+    FolderReport,
+    HubModel,
+    MachineReport,
+    ModelInfo,
+    ModelPlan,
+    TorchReport,
+)
 from engine.request_checks import read_chat_template
 from engine.store.disk_plan import DEFAULT_FLOOR_BYTES
 from engine.store.find_split import find_split
@@ -193,6 +203,18 @@ class LocalEngine:
         from engine.family_check import check_family
 
         return check_family(family)
+
+    def check_device(self, device: str) -> DeviceCheck:
+        """Streams a tiny model through ``device``. Raises ``EngineError`` where it is not there or does not compute."""
+        from engine.family_check import check_device
+
+        return check_device(device)
+
+    def torch_report(self) -> TorchReport:
+        """Which torch this is, and which devices it finds."""
+        from engine.probe import report_torch
+
+        return report_torch()
 
     @property
     def loaded(self) -> LoadedModel | None:

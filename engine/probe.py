@@ -18,7 +18,7 @@ from torch.nn.functional import linear, silu
 from engine.backends.base import Backend
 from engine.backends.torch_backend import ACCELERATORS, open_backend
 from engine.errors import DeviceUnavailable
-from engine.reports import DeviceReport, MachineReport
+from engine.reports import DeviceReport, MachineReport, TorchReport
 from engine.streaming.prediction import Speeds
 from engine.weights.read_speed import measure_folder_speed, measure_read_speed
 
@@ -47,6 +47,11 @@ def probe_machine(models_folder: Path) -> MachineReport:
         product_s=compute.product_s,
         devices=tuple(_devices()),
     )
+
+
+def report_torch() -> TorchReport:
+    """Measures nothing."""
+    return TorchReport(torch.__version__, str(Path(torch.__file__).parent.parent), tuple(_devices()))
 
 
 @dataclass(frozen=True, slots=True)

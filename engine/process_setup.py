@@ -23,13 +23,19 @@ _DEFAULTS = {
 def use_runtimes(folders: Sequence[Path]) -> None:
     """Puts folders of packages before everything else that is imported from, the first of them in front."""
     sys.path[:0] = [str(folder) for folder in folders]
-    if sys.platform == "win32":
-        for folder in folders:
-            # torch looks for its own libraries beside sys.prefix only, which a runtime is not.
-            libraries = folder / "torch" / "lib"
-            if libraries.is_dir():
-                os.add_dll_directory(str(libraries))
-                os.environ["PATH"] = f"{libraries}{os.pathsep}{os.environ.get('PATH', '')}"
+    libraries = torch_libraries(folders)
+    if sys.platform == "win32" and libraries is not None:
+        os.add_dll_directory(str(libraries))
+        os.environ["PATH"] = f"{libraries}{os.pathsep}{os.environ.get('PATH', '')}"
+
+
+def torch_libraries(folders: Sequence[Path]) -> Path | None:
+    """Where the torch that will be imported keeps its own libraries, which it looks for beside ``sys.prefix`` only.
+
+    Those of another runtime further back must not be found beside them: they have the same names.
+    """
+    found = (folder / "torch" / "lib" for folder in folders if (folder / "torch").is_dir())
+    return next(found, None)
 
 
 def prepare_process() -> None:

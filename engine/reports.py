@@ -189,6 +189,29 @@ class FamilyCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class TorchReport:
+    """Which torch the engine computes with: its version, the folder it was imported from, what it finds here."""
+
+    version: str
+    folder: str
+    devices: tuple[DeviceReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCheck:
+    """A tiny model streamed through a device, beside the plain one on the processor.
+
+    ``difference`` is that of the logits relative to their norm; more than ``allowed_difference`` is no rounding.
+    """
+
+    torch: TorchReport
+    device: str
+    name: str
+    difference: float
+    allowed_difference: float
+
+
+@dataclass(frozen=True, slots=True)
 class BenchReport:
     """Medians. ``limit_s_per_token``: the streamed blocks, and as many experts as a pass had to read, read by the
     same reader into the same slots, no model.

@@ -88,6 +88,8 @@ METHODS: Mapping[str, _Method] = {
     "list_drives": _Method("drives"),
     "measure_drive": _Method("drives"),
     "check_family": _Method("compute", needs_torch=True),
+    "check_device": _Method("compute", needs_torch=True),
+    "torch_report": _Method("surveys", needs_torch=True),
     "remove": _Method("quick"),
     "allow_code": _Method("quick"),
     "allow_shown_code": _Method("quick"),

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from channel import write_channel
 from distributions import engine_distributions, window_distributions
 from licences import LicenceMissing, collect_licences
 from runtime import WrongTorch, build_runtime
@@ -58,6 +59,7 @@ def build_bundle() -> None:
         command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level=ERROR"]
         command += ["--distpath", str(BUILD), "--workpath", str(WORK), str(ROOT / "packaging" / "strata.spec")]
         subprocess.run(command, cwd=ROOT, check=True)
+        write_channel(BUNDLE)
     with step("the engine's packages"):
         build_runtime(BUNDLE / RUNTIME)
     with step("the starter, cut"):

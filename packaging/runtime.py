@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.metadata import Distribution
 from pathlib import Path
 
@@ -49,8 +49,8 @@ def build_runtime(target: Path) -> dict[str, Distribution]:
         for source, place in _files(each):
             (target / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / place)
-    _compile(target)
-    _write_label(target, distributions)
+    compile_packages(target)
+    write_label(target, distributions["torch"].version)
     return distributions
 
 
@@ -70,11 +70,16 @@ def _files(of: Distribution) -> Iterator[tuple[Path, str]]:
     for file in of.files or ():
         place = file.as_posix()
         source = Path(str(file.locate()))
-        if not place.startswith("..") and not any(each.match(place) for each in _LEFT_OUT) and source.is_file():
+        if not place.startswith("..") and not is_left_out(place) and source.is_file():
             yield source, place
 
 
-def _compile(target: Path) -> None:
+def is_left_out(place: str) -> bool:
+    """Of a file by its place in the folder of packages."""
+    return any(each.match(place) for each in _LEFT_OUT)
+
+
+def compile_packages(target: Path) -> None:
     """Without times, so that the same sources give the same bytes; never checked, since nothing here changes."""
     # Some packages carry templates, or code for other Pythons, that do not compile; they are never imported.
     compileall.compile_dir(
@@ -86,11 +91,11 @@ def _compile(target: Path) -> None:
     )
 
 
-def _write_label(target: Path, distributions: Mapping[str, Distribution]) -> None:
+def write_label(target: Path, torch: str) -> None:
     """What another runtime must agree with to be laid over this one."""
     label = {
         "abi": f"cp{sys.version_info.major}{sys.version_info.minor}",
         "platform": sysconfig.get_platform(),
-        "torch": distributions["torch"].version,
+        "torch": torch,
     }
     (target / "runtime.json").write_text(json.dumps(label, indent=1) + "\n", encoding="utf-8")

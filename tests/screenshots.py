@@ -14,6 +14,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -28,6 +29,8 @@ from app.code_dialog import CodeDialog
 from app.conversations.records import Draft, StoreError
 from app.crash import CrashReport
 from app.crash_dialog import CrashDialog
+from app.gpu.meter import Amount
+from app.gpu.status import GpuState, GpuStatus, Offer
 from app.icons import app_icon
 from app.library.move_dialog import MoveDialog
 from app.main_window import MainWindow
@@ -37,6 +40,7 @@ from app.paths import Paths
 from app.services import Services
 from app.settings import MODELS_FOLDER, RAM_BUDGET, SETUP_FINISHED
 from app.shortcuts_dialog import ShortcutsDialog
+from app.signed_list import Part, RuntimeEntry
 from app.start_failure import StartFailureDialog
 from app.theme import ThemeChoice
 from app.translation import install_language
@@ -198,6 +202,19 @@ def shoot_settings(studio: Studio, shoot: Shoot) -> None:
     window.close_for_good()
 
 
+def shoot_card(studio: Studio, shoot: Shoot) -> None:
+    window = studio.window(is_new=True)
+    window.go(PageName.WIZARD)
+    cast(Any, window._page(PageName.WIZARD)).welcome.forward.click()
+    gpu = studio.services.gpu
+    for name, status in CARD.items():
+        gpu.status = status
+        gpu.changed.emit()
+        settle(300)
+        shoot(window, name)
+    window.close_for_good()
+
+
 def dialogs(services: Services, window: QWidget) -> dict[str, QDialog]:
     report = CrashReport("ValueError", "Strata · Python 3.11 · Qt 6\nThread: MainThread\nTraceback …\nValueError: x")
     failure = StoreError(
@@ -221,11 +238,26 @@ CODE = ModelCode(
     "",
 )
 
+_RUNTIME = RuntimeEntry(
+    "cp311", "2.13.0", "win-amd64", "1", 13, (580,), (7, 5), (Part("", 2_410_000_000, ""),), 4_870_000_000
+)
+_FOUND = GpuStatus(GpuState.AVAILABLE, card="NVIDIA GeForce RTX 4070", driver="581.29")
+CARD = {
+    "card": _FOUND,
+    "card-offer": replace(
+        _FOUND, state=GpuState.OFFERED, offer=Offer(_RUNTIME, 2_410_000_000, 7_280_000_000, 312_000_000_000)
+    ),
+    "card-download": replace(
+        _FOUND, state=GpuState.FETCHING, amount=Amount(1_210_000_000, 2_410_000_000, 34_000_000.0, 35.3)
+    ),
+}
+
 SCENES: dict[str, Callable[[Studio, Shoot], None]] = {
     "wizard": shoot_wizard,
     "chat": shoot_chat,
     "library": shoot_library,
     "settings": shoot_settings,
+    "card": shoot_card,
 }
 
 

@@ -11,13 +11,15 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
+from app.gpu.panel import GpuPanel
 from app.machine_record import MACHINE_FILE_NAME, read_machine
 from app.services import Services
-from app.settings import RAM_BUDGET, SETTINGS, VRAM_BUDGET, Editor, Section, Setting
+from app.settings import RAM_BUDGET, SETTINGS, UPDATES_WEEKLY, VRAM_BUDGET, Editor, Section, Setting
 from app.settings_page.editors import SettingEditor, control_for, text_of
 from app.settings_page.pace import PacePreview
 from app.settings_page.rows import SettingRow
 from app.settings_page.token_row import TokenEditor
+from app.settings_page.update_row import UpdateRow
 from app.theme import tokens
 from app.widgets.buttons import button
 from app.widgets.column import CentredColumn
@@ -60,7 +62,6 @@ class SettingsPage(QWidget):
         column.addWidget(self._nothing)
         for section in Section:
             column.addWidget(self._section(section))
-        column.addWidget(self._about())
         column.addStretch()
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
@@ -82,6 +83,10 @@ class SettingsPage(QWidget):
         rows = [self._row(each) for each in SETTINGS if each.section is section and self._is_useful(each)]
         if section is Section.DOWNLOADS:
             rows.insert(0, self._token_row())
+        if section is Section.MEMORY:
+            rows.insert(0, self._card_row())
+        if section is Section.PROGRAM:
+            rows = self._program_rows(rows)
         tail = self._pace if section is Section.MEMORY else None
         return self._titled(self._section_title(section), rows, tail)
 
@@ -107,10 +112,13 @@ class SettingsPage(QWidget):
             Section.MEMORY: self.tr("Memory and speed"),
             Section.DOWNLOADS: self.tr("Downloads and space"),
             Section.WORKING: self.tr("While a model works"),
+            Section.PROGRAM: self.tr("Program"),
         }[section]
 
     def _is_useful(self, setting: Setting[Any]) -> bool:
         if setting.editor is Editor.NONE:
+            return False
+        if setting is UPDATES_WEEKLY and not self._services.updates.can_ask:
             return False
         # A computer that was measured and has no such card has nothing to set here.
         return setting.name != VRAM_BUDGET.name or self._machine is None or bool(self._machine.devices)
@@ -147,34 +155,54 @@ class SettingsPage(QWidget):
             keywords="hugging face password key login gated",
         )
 
-    def _about(self) -> QWidget:
+    def _card_row(self) -> SettingRow:
+        panel = GpuPanel(self._services.gpu)
+        row = SettingRow(
+            self.tr("NVIDIA graphics card"), "", panel, keywords="nvidia gpu cuda graphics card driver", is_wide=True
+        )
+        row.set_useful(panel.is_useful)
+
+        def follow(is_useful: bool) -> None:
+            row.set_useful(is_useful)
+            self._filter(self.search.text())
+
+        panel.shown_changed.connect(follow)
+        return row
+
+    def _program_rows(self, declared: list[SettingRow]) -> list[SettingRow]:
         keys = button(self.tr("Show shortcuts"))
         keys.clicked.connect(self.shortcuts_requested)
         logs = button(self.tr("Open log folder"))
         logs.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.paths.logs_dir))))
+        update = UpdateRow(self._services.updates)
         about = button(self.tr("About Strata"))
         about.clicked.connect(self.about_requested)
-        return self._titled(
-            self.tr("Program"),
-            [
-                SettingRow(self.tr("Keyboard shortcuts"), self.tr("Also with F1."), keys, keywords="keys hotkeys"),
-                SettingRow(
-                    self.tr("Logs"),
-                    self.tr("What happened, for when something goes wrong. They stay on this computer."),
-                    logs,
-                    keywords="report error debug",
+        return [
+            SettingRow(self.tr("Keyboard shortcuts"), self.tr("Also with F1."), keys, keywords="keys hotkeys"),
+            SettingRow(
+                self.tr("Logs"),
+                self.tr("What happened, for when something goes wrong. They stay on this computer."),
+                logs,
+                keywords="report error debug",
+            ),
+            SettingRow(
+                self.tr("Check for a newer version"),
+                self.tr("Strata then says what is new. It downloads nothing."),
+                update.ask,
+                keywords="update upgrade release check newer version",
+                below=update,
+            ),
+            *declared,
+            SettingRow(
+                self.tr("Version {version}").format(version=__version__),
+                self.tr(
+                    "Strata sends nothing about you to anybody, does not start with the computer "
+                    "and never updates itself."
                 ),
-                SettingRow(
-                    self.tr("Version {version}").format(version=__version__),
-                    self.tr(
-                        "Strata sends nothing about you to anybody, does not start with the computer "
-                        "and never updates itself."
-                    ),
-                    about,
-                    keywords="about telemetry privacy update autostart licence license",
-                ),
-            ],
-        )
+                about,
+                keywords="about telemetry privacy autostart licence license",
+            ),
+        ]
 
     def _follow(self) -> None:
         self._filter(self.search.text())

@@ -19,13 +19,23 @@ class SettingRow(QWidget):
     """``matches`` answers the search. ``control`` may be any widget; what it needs to say goes through ``say``."""
 
     def __init__(
-        self, title: str, text: str, control: QWidget, *, keywords: str = "", parent: QWidget | None = None
+        self,
+        title: str,
+        text: str,
+        control: QWidget,
+        *,
+        keywords: str = "",
+        is_wide: bool = False,
+        below: QWidget | None = None,
+        parent: QWidget | None = None,
     ) -> None:
+        """``is_wide``: the control always stands below the words, as wide as they. ``below``: what comes of it."""
         super().__init__(parent)
         look = tokens()
         self._searched = f"{title} {text} {keywords}".casefold()
         self._is_useful = True
         self._control = control
+        self._is_wide = is_wide
         self._is_stacked: bool | None = None
         grid = self._grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, look.s + look.xs)
@@ -37,7 +47,9 @@ class SettingRow(QWidget):
         self._note = paragraph("", "danger")
         self._note.hide()
         grid.addWidget(self._note, 3, 0, 1, 2)
-        self._place(is_stacked=False)
+        if below is not None:
+            grid.addWidget(below, 4, 0, 1, 2)
+        self._place(is_stacked=is_wide)
 
     def say(self, text: str) -> None:
         """Below the row; nothing takes it away again."""
@@ -54,14 +66,16 @@ class SettingRow(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         left = event.size().width() - self._control.sizeHint().width() - self._grid.horizontalSpacing()
-        self._place(is_stacked=left < _NARROWEST_WORDS)
+        self._place(is_stacked=self._is_wide or left < _NARROWEST_WORDS)
 
     def _place(self, *, is_stacked: bool) -> None:
         if is_stacked == self._is_stacked:
             return
         self._is_stacked = is_stacked
         middle = Qt.AlignmentFlag.AlignVCenter
-        if is_stacked:
+        if self._is_wide:
+            self._grid.addWidget(self._control, 2, 0, 1, 2)
+        elif is_stacked:
             self._grid.addWidget(self._control, 2, 0, 1, 2, Qt.AlignmentFlag.AlignLeft | middle)
         else:
             self._grid.addWidget(self._control, 1, 1, Qt.AlignmentFlag.AlignRight | middle)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from app.drive_texts import drive_title, free_text, measured_text, speed_words
 from app.drive_watch import Drive
+from app.gpu.panel import GpuPanel
 from app.theme import tokens
 from app.verdicts import duration_text, reads_text
 from app.widgets.buttons import button
@@ -37,9 +38,15 @@ class MachineStep(StepView):
         self.column.addWidget(self._wait)
         self._facts = QFrame()
         self._facts.setProperty("role", "card")
-        self._rows = QVBoxLayout(self._facts)
-        self._rows.setContentsMargins(tokens().l, tokens().s, tokens().l, tokens().s)
-        self._rows.setSpacing(0)
+        inside = QVBoxLayout(self._facts)
+        inside.setContentsMargins(tokens().l, tokens().s, tokens().l, tokens().s)
+        inside.setSpacing(0)
+        self._card_place, self._rows = QVBoxLayout(), QVBoxLayout()
+        for each in (self._card_place, self._rows):
+            each.setSpacing(0)
+            inside.addLayout(each)
+        self._card: tuple[GpuPanel, QWidget] | None = None
+        self._machine: MachineReport | None = None
         self.column.addWidget(self._facts)
         self.meaning = paragraph("")
         self.column.addWidget(self.meaning)
@@ -58,6 +65,25 @@ class MachineStep(StepView):
         self.show_drives(())
         self.show_waiting()
 
+    def set_card_panel(self, panel: GpuPanel) -> None:
+        """Where the user decides about an NVIDIA card: the first of what this computer is."""
+        look = tokens()
+        whole = QWidget()
+        column = QVBoxLayout(whole)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, look.m, 0, look.m)
+        row.setSpacing(look.m)
+        row.addWidget(IconLabel("gpu", size=24, colour="text_muted"), alignment=Qt.AlignmentFlag.AlignTop)
+        row.addWidget(panel, 1)
+        column.addLayout(row)
+        column.addWidget(line())
+        self._card_place.addWidget(whole)
+        self._card = (panel, whole)
+        panel.shown_changed.connect(self._show_facts)
+        self._show_facts()
+
     def show_waiting(self) -> None:
         """Continuing is possible meanwhile: the choice shows times as soon as they are known."""
         self._show(is_waiting=True)
@@ -66,12 +92,25 @@ class MachineStep(StepView):
     def show_machine(self, machine: MachineReport) -> None:
         self._show(is_waiting=False)
         self.notice.clear()
+        self._machine = machine
+        self._show_facts()
+        self.meaning.setText(meaning_text(machine))
+
+    def _show_facts(self) -> None:
+        """A card that is computed with already is a fact like the others: it is removed in the settings."""
+        is_found = self._machine is not None and bool(self._machine.devices)
+        has_panel = False
+        if self._card is not None:
+            panel, whole = self._card
+            has_panel = panel.is_useful and not is_found
+            whole.setVisible(has_panel)
+        if self._machine is None:
+            return
         _empty(self._rows)
-        for index, (icon_name, title, text) in enumerate(machine_facts(machine)):
+        for index, (icon_name, title, text) in enumerate(machine_facts(self._machine, is_card_said=has_panel)):
             if index:
                 self._rows.addWidget(line())
             self._rows.addWidget(_Fact(icon_name, title, text))
-        self.meaning.setText(meaning_text(machine))
 
     def show_drives(self, drives: Sequence[Drive]) -> None:
         """All but the one that holds the models, which is part of the machine. Speeds follow as they are measured."""
@@ -99,8 +138,8 @@ class MachineStep(StepView):
         self.again.setEnabled(not is_waiting)
 
 
-def machine_facts(machine: MachineReport) -> list[tuple[str, str, str]]:
-    """Icon, title and text of each part, in words."""
+def machine_facts(machine: MachineReport, *, is_card_said: bool = False) -> list[tuple[str, str, str]]:
+    """Icon, title and text of each part, in words. ``is_card_said``: that there is a card is said beside them."""
     facts = [
         (
             "gpu",
@@ -111,7 +150,7 @@ def machine_facts(machine: MachineReport) -> list[tuple[str, str, str]]:
         )
         for device in machine.devices
     ]
-    if not facts:
+    if not facts and not is_card_said:
         facts.append(
             (
                 "gpu",

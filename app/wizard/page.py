@@ -16,6 +16,7 @@ from app.chat_start import start_chat
 from app.code_dialog import ask_about_code, retry_job
 from app.drive_watch import DriveWatch
 from app.engine_calls import EngineCall
+from app.gpu.panel import GpuPanel
 from app.job_records import Job, JobKind, JobState
 from app.machine_watch import MachineWatch
 from app.model_code import code_of
@@ -69,6 +70,7 @@ class WizardPage(QWidget):
         self._drives = DriveWatch(services.engine, services.paths, self)
         self.welcome = WelcomeStep()
         self.machine = MachineStep()
+        self.machine.set_card_panel(GpuPanel(services.gpu, is_titled=True))
         self.choice = ChoiceStep(read_catalogue(), can_download=self._can_download())
         self.cost = CostStep()
         self.progress = ProgressStep()
@@ -129,6 +131,7 @@ class WizardPage(QWidget):
         self.progress.cancel_asked.connect(self._give_up)
         self.progress.starter_asked.connect(self._use_starter_meanwhile)
         self.progress.other_asked.connect(lambda: self._go(flow.add_model()))
+        self._services.gpu.switched.connect(self._measure_again)
         self._drives.changed.connect(self._show_drives)
         self._machine.measured.connect(self._take_machine)
         self._machine.failed.connect(self.machine.show_failure)

@@ -1450,6 +1450,22 @@
         <translation>请移除图片，或选择该模型的另一个版本。</translation>
     </message>
     <message>
+        <source>No graphics card can be computed with.</source>
+        <translation>没有可用于计算的显卡。</translation>
+    </message>
+    <message>
+        <source>Restart the computer if its driver is new, then try again.</source>
+        <translation>如果刚安装了驱动，请重启电脑后再试。</translation>
+    </message>
+    <message>
+        <source>The graphics card does not compute.</source>
+        <translation>显卡无法计算。</translation>
+    </message>
+    <message>
+        <source>Update its driver, close other programs that use the card, then try again.</source>
+        <translation>请更新显卡驱动、关闭其他占用显卡的程序，然后重试。</translation>
+    </message>
+    <message>
         <source>This checkpoint is quantised ({what}), in a way that this version of Strata does not run.</source>
         <translation>这个检查点是量化的（{what}），这个版本的 Strata 不能运行这种方式。</translation>
     </message>
@@ -2583,6 +2599,192 @@
     </message>
 </context>
 <context>
+    <name>Gpu</name>
+    <message>
+        <source>The trial had not ended after {minutes} minutes.</source>
+        <translation>测试在 {minutes} 分钟后仍未结束。</translation>
+    </message>
+    <message>
+        <source>What {name} computes differs from what the processor computes.</source>
+        <translation>{name} 的计算结果与处理器的不一致。</translation>
+    </message>
+    <message>
+        <source>Nothing has changed. Please report this with its details.</source>
+        <translation>没有任何改动。请将此问题连同详细信息一起报告。</translation>
+    </message>
+    <message>
+        <source>What was downloaded is not the software for the card, so it was thrown away.</source>
+        <translation>下载的内容不是显卡所需的软件，已丢弃。</translation>
+    </message>
+    <message>
+        <source>The engine did not use the software for the card.</source>
+        <translation>引擎没有使用显卡所需的软件。</translation>
+    </message>
+    <message>
+        <source>The folder {folder} could not be written to.</source>
+        <translation>无法写入文件夹 {folder}。</translation>
+    </message>
+    <message>
+        <source>Look at the drive and its permissions, then try again.</source>
+        <translation>请检查硬盘及其权限，然后重试。</translation>
+    </message>
+    <message>
+        <source>The trial on the card failed, so nothing has changed. {reason}</source>
+        <translation>显卡测试失败，因此没有任何改动。{reason}</translation>
+    </message>
+    <message>
+        <source>This needs {need} on the drive of {folder} and {floor} kept free; {have} are free.</source>
+        <translation>{folder} 所在硬盘需要 {need}，另外保留 {floor} 空闲；现剩余 {have}。</translation>
+    </message>
+    <message>
+        <source>Make room, then try again. What was downloaded is kept.</source>
+        <translation>请腾出空间后重试。已下载的内容会保留。</translation>
+    </message>
+    <message>
+        <source>The download arrived damaged {count} times.</source>
+        <translation>下载的内容已有 {count} 次损坏。</translation>
+    </message>
+    <message>
+        <source>Try again later, or on another network. Nothing has changed.</source>
+        <translation>请稍后或换一个网络重试。没有任何改动。</translation>
+    </message>
+    <message>
+        <source>A part arrived damaged, so it is fetched again.</source>
+        <translation>有一部分下载时损坏，正在重新下载。</translation>
+    </message>
+    <message>
+        <source>The NVIDIA driver here is {have}; {need} or newer is needed.</source>
+        <translation>这台电脑的 NVIDIA 驱动是 {have}，需要 {need} 或更新的版本。</translation>
+    </message>
+    <message>
+        <source>Update the driver, restart the computer, then try again.</source>
+        <translation>请更新驱动、重启电脑，然后重试。</translation>
+    </message>
+    <message>
+        <source>This card is older than those that can be computed with.</source>
+        <translation>这块显卡太旧，无法用于计算。</translation>
+    </message>
+    <message>
+        <source>Strata goes on with the processor.</source>
+        <translation>Strata 将继续使用处理器。</translation>
+    </message>
+    <message>
+        <source>There is no software for graphics cards for this version of Strata yet.</source>
+        <translation>此版本的 Strata 还没有显卡所需的软件。</translation>
+    </message>
+    <message>
+        <source>Look again later, or install the newest version of Strata.</source>
+        <translation>请稍后再看，或安装最新版本的 Strata。</translation>
+    </message>
+    <message>
+        <source>{size} of the software for the card are downloaded.</source>
+        <translation>显卡所需的软件已下载 {size}。</translation>
+    </message>
+    <message>
+        <source>Models answer faster on the card. The software for it does not come with the installer; its size is shown before anything is downloaded.</source>
+        <translation>模型在显卡上回答得更快。所需的软件不在安装包中；下载之前会先显示其大小。</translation>
+    </message>
+    <message>
+        <source>Looking up what suits your driver…</source>
+        <translation>正在查找适合您驱动的软件…</translation>
+    </message>
+    <message>
+        <source>A tiny model computes on the card, as a test.</source>
+        <translation>正在用一个很小的模型测试显卡。</translation>
+    </message>
+    <message>
+        <source>No card is found at the moment, so models run on the processor. Check that its driver is installed.</source>
+        <translation>目前找不到显卡，因此模型在处理器上运行。请检查是否已安装驱动。</translation>
+    </message>
+    <message>
+        <source>In use. The software for the card takes {size} on the drive.</source>
+        <translation>使用中。显卡所需的软件占用硬盘 {size}。</translation>
+    </message>
+    <message>
+        <source>Not in use: models run on the processor. {reason}</source>
+        <translation>未使用：模型在处理器上运行。{reason}</translation>
+    </message>
+    <message>
+        <source>The engine goes back to the processor…</source>
+        <translation>引擎正在切换回处理器…</translation>
+    </message>
+    <message>
+        <source>Remove, frees {size}</source>
+        <translation>移除，可释放 {size}</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>继续</translation>
+    </message>
+    <message>
+        <source>Delete the download</source>
+        <translation>删除已下载的内容</translation>
+    </message>
+    <message>
+        <source>Use my NVIDIA graphics card</source>
+        <translation>使用我的 NVIDIA 显卡</translation>
+    </message>
+    <message>
+        <source>Download</source>
+        <translation>下载</translation>
+    </message>
+    <message>
+        <source>Not now</source>
+        <translation>暂不</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Try it again</source>
+        <translation>重新尝试</translation>
+    </message>
+    <message>
+        <source>Downloading</source>
+        <translation>正在下载</translation>
+    </message>
+    <message>
+        <source>Unpacking</source>
+        <translation>正在解压</translation>
+    </message>
+    <message>
+        <source>Trying it out</source>
+        <translation>正在测试</translation>
+    </message>
+    <message>
+        <source>{done} of {total}</source>
+        <translation>{done} / {total}</translation>
+    </message>
+    <message>
+        <source>about {time} left</source>
+        <translation>大约还需 {time}</translation>
+    </message>
+    <message>
+        <source>NVIDIA graphics card</source>
+        <translation>NVIDIA 显卡</translation>
+    </message>
+    <message>
+        <source>Driver {version}</source>
+        <translation>驱动 {version}</translation>
+    </message>
+    <message>
+        <source>{download} to download. On the drive it takes {need} during the installation and {after} afterwards; {free} are free.</source>
+        <translation>需下载 {download}。安装期间占用硬盘 {need}，之后占用 {after}；现剩余 {free}。</translation>
+    </message>
+</context>
+<context>
+    <name>GpuPanel</name>
+    <message>
+        <source>Getting the graphics card ready</source>
+        <translation>正在准备显卡</translation>
+    </message>
+</context>
+<context>
     <name>ImageButton</name>
     <message>
         <source>Image {name}</source>
@@ -3648,6 +3850,22 @@
         <translation>设置为夜间开始任务。要立即开始，请在模型库中点击继续。</translation>
     </message>
     <message>
+        <source>The software for your graphics card did not start, so models run on the processor.</source>
+        <translation>显卡所需的软件未能启动，因此模型在处理器上运行。</translation>
+    </message>
+    <message>
+        <source>Strata {version} is available.</source>
+        <translation>Strata {version} 已发布。</translation>
+    </message>
+    <message>
+        <source>Under Settings, Program, you see what is new.</source>
+        <translation>在“设置”的“程序”部分可以看到新内容。</translation>
+    </message>
+    <message>
+        <source>Nothing is lost. Under Settings you can try it again, or remove it.</source>
+        <translation>没有丢失任何内容。您可以在设置中重新尝试或将其移除。</translation>
+    </message>
+    <message>
         <source>Quit while something is under way?</source>
         <translation>有工作正在进行，确定退出吗？</translation>
     </message>
@@ -3901,6 +4119,14 @@
         <source>Jobs pause at this floor and continue when there is room again.</source>
         <translation>任务到此下限会暂停，有空间后继续。</translation>
     </message>
+    <message>
+        <source>Check for a newer version once a week</source>
+        <translation>每周检查一次新版本</translation>
+    </message>
+    <message>
+        <source>Reads one public file and says what is new. Nothing about you is sent, nothing is downloaded.</source>
+        <translation>读取一个公开文件并显示新内容。不会发送任何关于您的信息，也不会下载任何内容。</translation>
+    </message>
 </context>
 <context>
     <name>SettingsPage</name>
@@ -3945,6 +4171,10 @@
         <translation>仅在模型要求您先接受许可证时需要。</translation>
     </message>
     <message>
+        <source>NVIDIA graphics card</source>
+        <translation>NVIDIA 显卡</translation>
+    </message>
+    <message>
         <source>Show shortcuts</source>
         <translation>显示快捷键</translation>
     </message>
@@ -3955,6 +4185,10 @@
     <message>
         <source>About Strata</source>
         <translation>关于 Strata</translation>
+    </message>
+    <message>
+        <source>Check for a newer version</source>
+        <translation>检查新版本</translation>
     </message>
     <message>
         <source>Program</source>
@@ -3975,6 +4209,10 @@
     <message>
         <source>What happened, for when something goes wrong. They stay on this computer.</source>
         <translation>记录发生的事情，以备出错时查看。它们只保存在这台电脑上。</translation>
+    </message>
+    <message>
+        <source>Strata then says what is new. It downloads nothing.</source>
+        <translation>Strata 会告诉您有哪些新内容，不会下载任何东西。</translation>
     </message>
     <message>
         <source>Version {version}</source>
@@ -4315,6 +4553,37 @@
     </message>
 </context>
 <context>
+    <name>UpdateRow</name>
+    <message>
+        <source>Check now</source>
+        <translation>立即检查</translation>
+    </message>
+    <message>
+        <source>Check for a newer version</source>
+        <translation>检查新版本</translation>
+    </message>
+    <message>
+        <source>Open its page</source>
+        <translation>打开其页面</translation>
+    </message>
+    <message>
+        <source>This Strata runs from its source and does not know where newer ones are published.</source>
+        <translation>此 Strata 从源代码运行，不知道新版本在哪里发布。</translation>
+    </message>
+    <message>
+        <source>Checking…</source>
+        <translation>正在检查…</translation>
+    </message>
+    <message>
+        <source>Strata {version} is the newest.</source>
+        <translation>Strata {version} 已是最新版本。</translation>
+    </message>
+    <message>
+        <source>Strata {version} is available.</source>
+        <translation>Strata {version} 已发布。</translation>
+    </message>
+</context>
+<context>
     <name>Verdicts</name>
     <message>
         <source>Instant</source>
@@ -4379,6 +4648,41 @@
     <message>
         <source>{days} d {hours} h</source>
         <translation>{days} 天 {hours} 小时</translation>
+    </message>
+</context>
+<context>
+    <name>Web</name>
+    <message>
+        <source>The list of versions at {host} is older than one that was seen before, so it is not used.</source>
+        <translation>{host} 的版本列表比之前见过的更旧，因此未采用。</translation>
+    </message>
+    <message>
+        <source>What {host} sent is not signed by the makers of Strata, so it is not used.</source>
+        <translation>{host} 发来的内容没有 Strata 开发者的签名，因此未采用。</translation>
+    </message>
+    <message>
+        <source>Try again later, or on another network. Nothing has changed.</source>
+        <translation>请稍后或换一个网络重试。没有任何改动。</translation>
+    </message>
+    <message>
+        <source>Try again later.</source>
+        <translation>请稍后重试。</translation>
+    </message>
+    <message>
+        <source>{host} answered with an error ({status}).</source>
+        <translation>{host} 返回了错误（{status}）。</translation>
+    </message>
+    <message>
+        <source>The certificate shown for {host} is not trusted: something on the way reads the connection, or this computer&apos;s clock is wrong.</source>
+        <translation>{host} 的证书不受信任：连接可能在途中被读取，或这台电脑的时钟不准。</translation>
+    </message>
+    <message>
+        <source>Look at the clock, or use another network.</source>
+        <translation>请检查时钟，或换一个网络。</translation>
+    </message>
+    <message>
+        <source>Check that this computer is online.</source>
+        <translation>请检查这台电脑是否联网。</translation>
     </message>
 </context>
 <context>
@@ -4462,6 +4766,10 @@
     <message>
         <source>{title}: {share:.1%}, about {time} left</source>
         <translation>{title}：{share:.1%}，大约还需 {time}</translation>
+    </message>
+    <message>
+        <source>Software for the graphics card</source>
+        <translation>显卡所需的软件</translation>
     </message>
 </context>
 <context>

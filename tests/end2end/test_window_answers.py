@@ -18,16 +18,20 @@ from app.conversations.records import AnswerState
 from app.conversations.store import ConversationStore
 from app.engine_host import EngineHost
 from app.garbage import GarbageTimer
+from app.gpu.runtime_folders import RuntimeFolders
+from app.gpu.service import GpuRuntime
 from app.job_records import JobState
 from app.jobs import JobBoard
 from app.ledger import Ledger
 from app.main_window import MainWindow
 from app.pages import program_pages
 from app.paths import Paths
+from app.published_list import ListSource
 from app.secrets import Secrets
 from app.services import Services
 from app.settings import SETUP_FINISHED, Settings
 from app.theme import Theme
+from app.updates import UpdateCheck
 from app.watchdog import BLOCKED_S, Watchdog
 from engine.api import LoadOptions, Message, SamplingOptions
 from tests.helpers.shell_services import no_keyring
@@ -59,7 +63,9 @@ def services(tmp_path: Path, qapp: QApplication) -> Iterator[Services]:
     engine.start()
     jobs.start()
     ledger = Ledger(engine, paths.ledger_file)
-    yield Services(paths, settings, Secrets(no_keyring), theme, engine, store, jobs, answers, ledger)
+    nowhere = ListSource("", paths.list_file)
+    gpu, updates = GpuRuntime(RuntimeFolders(paths.runtimes_dir), nowhere, None), UpdateCheck(nowhere, settings)
+    yield Services(paths, settings, Secrets(no_keyring), theme, engine, store, jobs, answers, ledger, gpu, updates)
     answers.close()
     jobs.close()
     engine.shutdown()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 import app.program
+from app.machine_record import MACHINE_FILE_NAME
 from app.options import Options
 from app.pages import PageName
 from app.program import Program
@@ -29,7 +30,14 @@ from tests.helpers.stand_in_pages import stand_in_pages
 class StandInEngine(FakeEngineHost):
     """Takes what the program gives the real one, and notes what it is told."""
 
-    def __init__(self, _data_dir: Path, *, models_folder: Path | None = None, parent: object = None) -> None:
+    def __init__(
+        self,
+        _data_dir: Path,
+        *,
+        models_folder: Path | None = None,
+        runtimes: Sequence[Path] = (),
+        parent: object = None,
+    ) -> None:
         super().__init__(is_started=False)
         self.folders = [models_folder]
         self.starts = 0
@@ -38,9 +46,9 @@ class StandInEngine(FakeEngineHost):
         self.starts += 1
         super().start()
 
-    def restart(self, *, models_folder: Path | None = None) -> None:
+    def restart(self, *, models_folder: Path | None = None, runtimes: Sequence[Path] | None = None) -> None:
         self.folders.append(models_folder)
-        super().restart(models_folder=models_folder)
+        super().restart(models_folder=models_folder, runtimes=runtimes)
 
 
 class Desk:
@@ -166,6 +174,21 @@ def test_another_folder_of_models_is_told_to_a_fresh_engine(desk: Desk, tmp_path
     desk.program.services.settings.set(MODELS_FOLDER, str(other))
     desk.program.services.settings.reset(MODELS_FOLDER)
     assert desk.engine.folders == [tmp_path / "models", other, tmp_path / "models"]
+
+
+def test_what_was_measured_with_another_device_is_forgotten(desk: Desk) -> None:
+    services = desk.program.services
+    measured = services.paths.data_dir / MACHINE_FILE_NAME
+    measured.write_text("{}")
+    services.gpu.switched.emit()
+    assert not measured.exists()
+
+
+def test_the_software_for_a_card_that_does_not_start_is_said(desk: Desk) -> None:
+    desk.program.services.gpu.fell_back.emit("The engine stopped unexpectedly (exit code 7).")
+    bar = desk.program.window.notice
+    assert bar.isVisible()
+    assert bar.message() == "The software for your graphics card did not start, so models run on the processor."
 
 
 def test_a_wish_to_restart_is_remembered(desk: Desk) -> None:

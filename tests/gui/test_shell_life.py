@@ -92,7 +92,7 @@ def test_without_a_system_bus_nothing_happens() -> None:
 
 
 def test_work_says_what_is_under_way(services: Services, qtbot: QtBot) -> None:
-    work = Work(services.answers, services.jobs)
+    work = Work(services.answers, services.jobs, services.gpu)
     busy: list[bool] = []
     work.busy_changed.connect(busy.append)
     assert work.sentence() == ""
@@ -111,7 +111,7 @@ def test_work_says_what_is_under_way(services: Services, qtbot: QtBot) -> None:
 
 
 def test_work_counts_jobs_too(services: Services, qtbot: QtBot) -> None:
-    work = Work(services.answers, services.jobs)
+    work = Work(services.answers, services.jobs, services.gpu)
     services.jobs.start()
     services.jobs.add_split("starter", title="SmolLM2")
     request = engine_of(services).asked("split")[0]
@@ -122,7 +122,7 @@ def test_work_counts_jobs_too(services: Services, qtbot: QtBot) -> None:
 
 
 def test_the_sentence_of_a_download_does_not_jump_to_the_cutting_beside_it(services: Services, qtbot: QtBot) -> None:
-    work = Work(services.answers, services.jobs)
+    work = Work(services.answers, services.jobs, services.gpu)
     services.jobs.start()
     services.jobs.add_download("Qwen/Qwen3-14B", title="Qwen3-14B")
     request = engine_of(services).asked("download")[0]
@@ -193,7 +193,7 @@ def test_a_job_that_failed_is_announced_with_its_sentence(services: Services, qt
 # Qt looks for a tray of X11 also where there is no X11 (6.12).
 @pytest.mark.qt_log_ignore("systemTrayWindowChanged", extend=True)
 def test_the_tray_shows_what_is_under_way_while_the_window_is_closed(services: Services, qtbot: QtBot) -> None:
-    work = Work(services.answers, services.jobs)
+    work = Work(services.answers, services.jobs, services.gpu)
     tray = Tray(work)
     assert not tray.is_shown()
     begin_answer(services)

@@ -53,6 +53,7 @@ class FakeEngineHost(EngineHost):
         super().__init__(Path("fake-data"), parent=parent)
         self.requests: list[FakeRequest] = []
         self.cancelled: list[int] = []
+        self.runtimes: tuple[Path, ...] = ()
         self._replies: dict[str, Reply | Callable[[FakeRequest], Reply]] = {}
         self._open: dict[int, FakeRequest] = {}
         self._turns = QTimer(self, interval=0)
@@ -123,7 +124,9 @@ class FakeEngineHost(EngineHost):
         self._set_state(EngineState.STARTING)
         QTimer.singleShot(0, self, lambda: self._set_state(EngineState.READY))
 
-    def restart(self, *, models_folder: Path | None = None) -> None:
+    def restart(self, *, models_folder: Path | None = None, runtimes: Sequence[Path] | None = None) -> None:
+        if runtimes is not None:
+            self.runtimes = tuple(runtimes)
         for request_id in list(self._open):
             self.fail(request_id, EngineRestarted("The engine was restarted."))
         self.start()

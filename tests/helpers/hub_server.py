@@ -230,7 +230,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is not None and fault.flip_at is not None:
             data = data[: fault.flip_at] + bytes([data[fault.flip_at] ^ 1]) + data[fault.flip_at + 1 :]
         wanted = self.headers.get("Range")
-        if wanted is None or (fault is not None and fault.ignores_range):
+        is_another = self.headers.get("If-Range") not in (None, headers.get("ETag"))
+        if wanted is None or is_another or (fault is not None and fault.ignores_range):
             self.answer(data, headers=headers, path=path, fault=fault)
             return
         first, last = wanted.removeprefix("bytes=").split("-")
@@ -333,7 +334,8 @@ class _StorageHandler(_Handler):
         owner, name, _, file = path.strip("/").split("/", 3)
         done, fault = self.has_failed(path)
         if not done:
-            self.send_file(self.hub.repos[f"{owner}/{name}"].files[file], path, fault, {"Accept-Ranges": "bytes"})
+            data = self.hub.repos[f"{owner}/{name}"].files[file]
+            self.send_file(data, path, fault, {"Accept-Ranges": "bytes", "ETag": f'"{blob_id(data)}"'})
 
 
 def _summary(name: str, repo: FakeRepo) -> dict[str, Any]:

@@ -8,13 +8,17 @@ from typing import Any, cast
 from PySide6.QtCore import QObject
 
 from app.conversations.store import ConversationStore
+from app.gpu.runtime_folders import RuntimeFolders
+from app.gpu.service import GpuRuntime
 from app.jobs import JobBoard
 from app.ledger import Ledger
 from app.paths import Paths
+from app.published_list import ListSource
 from app.secrets import Keyring, KeyringUnavailable, Secrets
 from app.services import Services
 from app.settings import Settings
 from app.theme import Theme
+from app.updates import UpdateCheck
 from tests.helpers.fake_engine import FakeEngineHost
 
 
@@ -24,9 +28,10 @@ def page_services(folder: Path, engine: FakeEngineHost, parent: QObject | None =
     paths.create()
     jobs = JobBoard(engine, paths.jobs_file, models_folder=lambda: paths.models_dir, parent=parent)
     jobs.start()
+    settings, nowhere = Settings(paths.settings_file), ListSource("", paths.list_file)
     return Services(
         paths=paths,
-        settings=Settings(paths.settings_file),
+        settings=settings,
         secrets=Secrets(_no_keyring, parent),
         theme=Theme(parent),
         engine=engine,
@@ -34,6 +39,8 @@ def page_services(folder: Path, engine: FakeEngineHost, parent: QObject | None =
         jobs=jobs,
         answers=cast(Any, None),
         ledger=Ledger(engine, paths.ledger_file, parent=parent),
+        gpu=GpuRuntime(RuntimeFolders(paths.runtimes_dir), nowhere, None, parent=parent),
+        updates=UpdateCheck(nowhere, settings, parent=parent),
     )
 
 

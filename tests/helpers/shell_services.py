@@ -11,13 +11,17 @@ from PySide6.QtWidgets import QApplication
 
 from app.answers import AnswerQueue
 from app.conversations.store import ConversationStore
+from app.gpu.runtime_folders import RuntimeFolders
+from app.gpu.service import GpuRuntime
 from app.jobs import JobBoard
 from app.ledger import Ledger
 from app.paths import Paths
+from app.published_list import ListSource
 from app.secrets import Keyring, KeyringUnavailable, Secrets
 from app.services import Services
 from app.settings import Settings
 from app.theme import Theme
+from app.updates import UpdateCheck
 from engine.api import LoadOptions
 from tests.helpers.fake_engine import FakeEngineHost
 
@@ -42,8 +46,10 @@ def shell_services(folder: Path, app: QApplication) -> Iterator[Services]:
         engine, conversations, models_folder=lambda: paths.models_dir, load_options=lambda _model: LoadOptions()
     )
     ledger = Ledger(engine, paths.ledger_file)
+    nowhere = ListSource("https://strata.invalid/list.json", paths.list_file)
+    gpu, updates = GpuRuntime(RuntimeFolders(paths.runtimes_dir), nowhere, None), UpdateCheck(nowhere, settings)
     try:
-        yield Services(paths, settings, secrets, theme, engine, conversations, jobs, answers, ledger)
+        yield Services(paths, settings, secrets, theme, engine, conversations, jobs, answers, ledger, gpu, updates)
     finally:
         answers.close()
         jobs.close()

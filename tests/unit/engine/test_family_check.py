@@ -10,8 +10,10 @@ import pytest
 import torch
 
 from engine import family_check
-from engine.family_check import check_family
-from engine.process_setup import use_runtimes
+from engine.backends.simulated import SimulatedBackend
+from engine.errors import DeviceUnavailable
+from engine.family_check import check_device, check_family
+from engine.process_setup import torch_libraries, use_runtimes
 
 
 def test_a_tiny_model_streams_equal_to_plain_transformers() -> None:
@@ -33,6 +35,41 @@ def test_a_difference_of_one_bit_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     found = check_family("llama")
     assert not found.has_equal_logits
     assert found.has_equal_tokens
+
+
+def test_a_device_is_compared_with_the_processor() -> None:
+    found = check_device("cpu")
+    assert found.difference == 0.0
+    assert found.torch.version == torch.__version__
+    assert Path(found.torch.folder) == Path(torch.__file__).parent.parent
+
+
+def test_a_device_with_memory_of_its_own_is_streamed_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = SimulatedBackend(64 << 20)
+    monkeypatch.setattr(family_check, "open_backend", lambda _: device)
+    assert check_device("cuda").difference == 0.0
+    assert device.copied_bytes > 0
+
+
+def test_what_torch_says_of_a_device_becomes_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DeviceUnavailable, match=r"^No graphics card can be computed with\."):
+        check_device("xpu")
+
+    def refuse(*_: object) -> None:
+        raise RuntimeError("CUDA error: no kernel image is available for execution on the device")
+
+    monkeypatch.setattr(family_check, "_streamed_outputs", refuse)
+    with pytest.raises(DeviceUnavailable, match=r"^The graphics card does not compute\.") as caught:
+        check_device("cpu")
+    assert "no kernel image" in caught.value.detail
+
+
+def test_only_the_libraries_of_the_torch_that_is_imported_are_found(tmp_path: Path) -> None:
+    for folder in ("cuda/torch/lib", "cpu/torch/lib", "empty"):
+        (tmp_path / folder).mkdir(parents=True)
+    folders = [tmp_path / name for name in ("empty", "cuda", "cpu")]
+    assert torch_libraries(folders) == tmp_path / "cuda" / "torch" / "lib"
+    assert torch_libraries(folders[:1]) is None
 
 
 def test_the_first_runtime_comes_before_the_others_and_before_everything_else(

@@ -1,0 +1,420 @@
+"""Whether this computer's NVIDIA card is computed with: asked for, installed, in use, set aside, removed.
+
+Owns the state and the engine's way there and back. Everything that takes time runs in one thread of its own. Nothing is
+asked of the network before the user wishes it. Must not know widgets.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QObject, QThreadPool, QTimer, Signal, Slot
+
+from app.background import Background
+from app.bundle import Bundle
+from app.engine_calls import EngineCall
+from app.engine_host import EngineHost, EngineState
+from app.gpu.choice import NothingSuits, choose_runtime, read_label
+from app.gpu.driver import Driver, find_driver
+from app.gpu.installation import DEVICE, Installation, Phase, needed_bytes, no_room
+from app.gpu.meter import STALLED_S, Amount
+from app.gpu.part_download import Interrupted
+from app.gpu.runtime_folders import Kept, RuntimeFolders, nbytes_of
+from app.gpu.status import GpuState, GpuStatus, Offer
+from app.gpu.texts import explain_nothing
+from app.published_list import ListSource
+from app.signed_list import RuntimeEntry
+from engine.api import TorchReport
+from engine.errors import EngineError, EngineRestarted
+
+log = logging.getLogger(__name__)
+
+_CLOSE_MS = 3000
+_PHASES = {
+    Phase.FETCHING: GpuState.FETCHING,
+    Phase.UNPACKING: GpuState.UNPACKING,
+    Phase.TRYING: GpuState.TRYING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    kept: Kept
+    driver: Driver | None
+    downloaded: int
+    installed: int
+
+
+class GpuRuntime(QObject):
+    """Lives in the GUI thread. ``switched`` when the engine has begun to compute elsewhere than before; ``fell_back``
+    with a sentence when it had to go back to the processor by itself.
+    """
+
+    changed = Signal()
+    switched = Signal()
+    fell_back = Signal(str)
+    _told = Signal(object, object)
+    _heard = Signal(str)
+
+    def __init__(
+        self,
+        folders: RuntimeFolders,
+        source: ListSource,
+        shipped: Bundle | None,
+        *,
+        floor_bytes: Callable[[], int] = lambda: 0,
+        proxy: Callable[[], str] = lambda: "",
+        look: Callable[[], Driver | None] = find_driver,
+        device: str = DEVICE,
+        parent: QObject | None = None,
+    ) -> None:
+        """``shipped`` None in a checkout, where packages are the developer's own: nothing is offered then."""
+        super().__init__(parent)
+        self._folders = folders
+        self._source = source
+        self._shipped: Sequence[Path] = shipped.runtimes if shipped else ()
+        self._label = read_label(self._shipped[0]) if self._shipped else None
+        self._floor_bytes = floor_bytes
+        self._proxy = proxy
+        self._look = look
+        self._device = device
+        self._pool = QThreadPool(self)
+        self._pool.setMaxThreadCount(1)
+        self._engine: EngineHost | None = None
+        self._driver: Driver | None = None
+        self._kept = folders.read() if self._label else Kept()
+        self._overlay = self._usable(self._kept.in_use)
+        self._installation: Installation | None = None
+        self._is_proved = False
+        self._is_new = False
+        self._is_closed = False
+        self._fall: str | None = None
+        self._unwanted = ""
+        self._moved_at = 0.0
+        self.status = GpuStatus()
+        self._told.connect(self._take_amount)
+        self._heard.connect(self._take_said)
+        self._stall = QTimer(self, interval=1000)
+        self._stall.timeout.connect(self._look_at_speed)
+
+    @property
+    def overlay(self) -> tuple[Path, ...]:
+        """Runtimes the engine imports from before the program's own."""
+        return self._overlay
+
+    def follow(self, engine: EngineHost) -> None:
+        """Before ``engine`` starts, with ``overlay`` as its runtimes."""
+        self._engine = engine
+        engine.engine_state_changed.connect(self._take_engine_state)
+        engine.engine_died.connect(self._take_death)
+
+    def start(self) -> None:
+        """Looks what is there, and goes on with what was under way when the program ended."""
+        if self._label is not None:
+            self._do(self._find, self._take_found)
+
+    def close(self) -> None:
+        """What runs goes on at the next start. Blocks until its thread has let go, three seconds at most."""
+        self._is_closed = True
+        if self._installation is not None:
+            self._installation.stop()
+        self._pool.waitForDone(_CLOSE_MS)
+
+    def ask(self) -> None:
+        """The user wants to know what it takes: the first request to the network."""
+        if self.status.state is GpuState.AVAILABLE:
+            self._show(GpuState.ASKING, problem=None)
+            self._do(self._find_offer, self._take_offer)
+
+    def decline(self) -> None:
+        """Of an offer, or of waiting for one, before anything was downloaded for it."""
+        if self.status.state not in (GpuState.ASKING, GpuState.OFFERED):
+            return
+        if self._kept.is_installing:
+            kept = self._kept = replace(self._kept, is_installing=False)
+            self._do(lambda: self._folders.write(kept), lambda _: None)
+        self._rest()
+
+    def accept(self) -> None:
+        """Of the offer shown."""
+        if self.status.state is GpuState.OFFERED and self.status.offer is not None:
+            self._begin(self.status.offer.entry)
+
+    def cancel(self) -> None:
+        """Of what is fetched, unpacked or tried. What was downloaded is kept."""
+        if self._installation is not None:
+            self._installation.stop()
+
+    def discard_download(self) -> None:
+        if self.status.state in (GpuState.AVAILABLE, GpuState.OFFERED):
+            self._do(self._folders.discard_download, lambda _: self._rest(downloaded=0))
+
+    def try_again(self) -> None:
+        """Of a runtime that was set aside."""
+        name = self._kept.set_aside
+        if self.status.state is GpuState.SET_ASIDE:
+            installation = self._new_installation()
+            self._show(GpuState.TRYING, problem=None)
+            self._do(lambda: self._run(installation, lambda: installation.try_again(name), name), self._take_installed)
+
+    def remove(self) -> None:
+        """The engine goes back to the processor first: files that are open cannot be deleted everywhere."""
+        if self.status.state not in (GpuState.IN_USE, GpuState.SET_ASIDE) or self._engine is None:
+            return
+        self._unwanted = self._kept.in_use or self._kept.set_aside
+        was_in_use, self._kept = bool(self._overlay), Kept()
+        self._show(GpuState.REMOVING, problem=None)
+        if was_in_use:
+            self._use(())
+        else:
+            self._remove_unwanted()
+
+    # In the thread of its own
+
+    def _find(self) -> _Found:
+        kept = self._folders.read()
+        name = kept.in_use or kept.set_aside
+        try:
+            if name and not self._usable(name):
+                # Strata was updated, or the folder is gone: what is left of it serves nobody.
+                kept, name = Kept(), ""
+                self._folders.write(kept)
+            self._folders.sweep()
+        except OSError as error:  # a drive that cannot be written: what is there can be used all the same
+            log.warning("%s could not be tidied: %r", self._folders.root, error)
+        installed = nbytes_of(self._folders.folder(name)) if name else 0
+        return _Found(kept, self._look(), self._folders.downloaded_bytes(), installed)
+
+    def _find_offer(self) -> Offer:
+        assert self._label is not None
+        assert self._driver is not None
+        entry = choose_runtime(self._label, self._driver, self._source.fetch().runtimes)
+        if isinstance(entry, NothingSuits):
+            raise explain_nothing(entry, self._driver)
+        self._folders.root.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(self._folders.root).free
+        offer = Offer(entry, self._folders.missing_bytes(entry), needed_bytes(self._folders, entry), free)
+        if free < offer.need + self._floor_bytes():
+            raise no_room(self._folders.root, offer.need, self._floor_bytes(), free)
+        return offer
+
+    def _run(self, installation: Installation, work: Callable[[], object], name: str) -> Kept | EngineError | None:
+        """None where it was stopped."""
+        try:
+            work()
+        except Interrupted:
+            if not self._is_closed:
+                self._folders.write(replace(self._folders.read(), is_installing=False))
+            return None
+        except EngineError as error:
+            self._folders.write(replace(self._folders.read(), is_installing=False))
+            return error
+        kept = Kept(in_use=name)
+        self._folders.write(kept)
+        return kept
+
+    # In the GUI thread
+
+    @Slot(object)
+    def _take_found(self, found: _Found) -> None:
+        self._kept, self._driver = found.kept, found.driver
+        cards = found.driver.cards if found.driver else ()
+        names = ", ".join(dict.fromkeys(card.name for card in cards))
+        driver = found.driver.version_text if found.driver else ""
+        self.status = replace(
+            self.status, card=names, driver=driver, downloaded=found.downloaded, installed=found.installed
+        )
+        self._rest()
+        if found.kept.is_installing and self.status.state is GpuState.AVAILABLE:
+            self._show(GpuState.ASKING)
+            self._do(self._find_offer, self._go_on_with)
+
+    @Slot(object)
+    def _take_offer(self, offer: Offer) -> None:
+        if self.status.state is GpuState.ASKING:
+            self._show(GpuState.OFFERED, offer=offer)
+
+    @Slot(object)
+    def _go_on_with(self, offer: Offer) -> None:
+        if self.status.state is GpuState.ASKING:
+            self._begin(offer.entry)
+
+    def _begin(self, entry: RuntimeEntry) -> None:
+        installation = self._new_installation()
+
+        def work() -> Kept | EngineError | None:
+            self._folders.write(replace(self._folders.read(), is_installing=True))
+            return self._run(installation, lambda: installation.install(entry), entry.folder_name)
+
+        done = entry.nbytes - self._folders.missing_bytes(entry)
+        self._show(GpuState.FETCHING, offer=None, problem=None, amount=Amount(done, entry.nbytes))
+        self._stall.start()
+        self._do(work, self._take_installed)
+
+    def _new_installation(self) -> Installation:
+        self._installation = Installation(
+            self._folders,
+            shipped=self._shipped,
+            floor_bytes=self._floor_bytes(),
+            proxy=self._proxy(),
+            told=self._told.emit,
+            said=self._heard.emit,
+            device=self._device,
+        )
+        return self._installation
+
+    @Slot(object)
+    def _take_installed(self, result: Kept | EngineError | None) -> None:
+        self._installation = None
+        self._stall.stop()
+        if isinstance(result, Kept):
+            self._kept = result
+            self._use((self._folders.folder(result.in_use),))
+            self._measure_sizes()
+        elif isinstance(result, EngineError):
+            log.warning("the runtime was not installed: %s %s", result, result.detail)
+            self._measure_sizes(result)
+        else:
+            self._measure_sizes()
+
+    def _measure_sizes(self, problem: EngineError | None = None) -> None:
+        name = self._kept.in_use or self._kept.set_aside
+
+        def measure() -> tuple[int, int]:
+            return self._folders.downloaded_bytes(), nbytes_of(self._folders.folder(name)) if name else 0
+
+        self._do(measure, lambda sizes: self._rest(problem=problem, downloaded=sizes[0], installed=sizes[1]))
+
+    @Slot(object, object)
+    def _take_amount(self, phase: Phase, amount: Amount) -> None:
+        if self._installation is not None:
+            self._moved_at = time.monotonic()
+            self._show(_PHASES[phase], amount=amount)
+
+    @Slot(str)
+    def _take_said(self, text: str) -> None:
+        if self._installation is not None:
+            self._show(said=text)
+
+    def _look_at_speed(self) -> None:
+        """What stands still has no speed, and no end."""
+        amount = self.status.amount
+        is_stalled = time.monotonic() - self._moved_at > STALLED_S
+        if self.status.state is GpuState.FETCHING and is_stalled and amount is not None and amount.bytes_per_second:
+            self._show(amount=Amount(amount.done, amount.total))
+
+    # The engine
+
+    def _use(self, overlay: tuple[Path, ...]) -> None:
+        assert self._engine is not None
+        self._overlay = overlay
+        self._is_proved, self._is_new = False, True
+        self._engine.restart(runtimes=overlay)
+
+    @Slot(str)
+    def _take_engine_state(self, state: str) -> None:
+        if state != EngineState.READY or self._engine is None:
+            return
+        if self._unwanted:
+            self._remove_unwanted()
+        if self._overlay and not self._is_proved:
+            call = EngineCall(self._engine, "torch_report", parent=self)
+            call.result.connect(self._take_report)
+            call.failed.connect(self._take_refusal)
+        elif self._fall is not None:
+            reason, self._fall = self._fall, None
+            # After everybody else has said that the engine runs again.
+            QTimer.singleShot(0, self, lambda: self.fell_back.emit(reason))
+            self._tell_switch()
+
+    @Slot(object)
+    def _take_report(self, report: TorchReport) -> None:
+        self._is_proved = True
+        self._show(is_card_missing=not report.devices)
+        if self._is_new:
+            self._tell_switch()
+
+    @Slot(object)
+    def _take_refusal(self, error: EngineError) -> None:
+        if not isinstance(error, EngineRestarted):
+            self._fall_back(error.message)
+
+    @Slot(str)
+    def _take_death(self, reason: str) -> None:
+        if self._overlay and (not self._is_proved or (self._engine and self._engine.state is EngineState.DEAD)):
+            self._fall_back(reason)
+
+    def _fall_back(self, reason: str) -> None:
+        """The processor's own runtime is used from now on, and that is said."""
+        if not self._overlay:
+            return
+        log.error("the runtime %s is set aside: %s", self._kept.in_use, reason)
+        self._kept = Kept(set_aside=self._kept.in_use, reason=reason)
+        kept = self._kept
+        self._fall = reason
+        self._use(())
+        self._do(lambda: self._folders.write(kept), lambda _: self._rest())
+
+    def _remove_unwanted(self) -> None:
+        name, self._unwanted = self._unwanted, ""
+
+        def remove() -> None:
+            self._folders.write(Kept())
+            self._folders.remove(name)
+
+        self._do(remove, lambda _: self._take_removed())
+
+    def _take_removed(self) -> None:
+        self._rest(installed=0, is_card_missing=False)
+        self._tell_switch()
+
+    def _tell_switch(self) -> None:
+        self._is_new = False
+        self.switched.emit()
+
+    # Its state
+
+    def _usable(self, name: str) -> tuple[Path, ...]:
+        """Only what was made for this very program: after an update of Strata another one is needed."""
+        if self._label is None or not name.startswith(self._label.folder_prefix):
+            return ()
+        folder = self._folders.folder(name)
+        return (folder,) if read_label(folder) == self._label else ()
+
+    def _rest(self, problem: EngineError | None = None, **changes: object) -> None:
+        """The state nothing is under way in."""
+        if self._overlay:
+            state = GpuState.IN_USE
+        elif self._kept.set_aside:
+            state = GpuState.SET_ASIDE
+        elif self._driver is not None and self._source.address:
+            state = GpuState.AVAILABLE
+        else:
+            state = GpuState.HIDDEN
+        changes |= {"offer": None, "amount": None, "said": "", "problem": problem, "reason": self._kept.reason}
+        self._show(state, **changes)
+
+    def _show(self, state: GpuState | None = None, **changes: object) -> None:
+        self.status = replace(self.status, state=state or self.status.state, **changes)  # pyright: ignore[reportArgumentType]
+        self.changed.emit()
+
+    def _do(self, work: Callable[[], object], take: Callable[..., object]) -> None:
+        if self._is_closed:
+            return
+        background = Background(work, self, pool=self._pool)
+        background.done.connect(take)
+        background.failed.connect(self._take_failure)
+
+    @Slot(object)
+    def _take_failure(self, error: Exception) -> None:
+        self._installation = None
+        self._stall.stop()
+        if not isinstance(error, EngineError):
+            said = QCoreApplication.translate("Gpu", "The folder {folder} could not be written to.")
+            error = EngineError(said.format(folder=self._folders.root), detail=repr(error))
+        self._rest(problem=error)
