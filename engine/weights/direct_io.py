@@ -14,7 +14,9 @@ import sys
 import threading
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
+
+from engine.weights.windows_file import WindowsFile
 
 ALIGNMENT = 4096
 _HUGE_PAGE = 2 << 20
@@ -42,15 +44,18 @@ class ReadHandle:
 
     def __init__(self, path: Path, *, is_random: bool = False) -> None:
         self.path = path
-        self._fd, self.is_direct = _open_unbuffered(path, is_random)
-        self._seek_lock = threading.Lock()
-        self.size = os.fstat(self._fd).st_size
+        self._file = open_for_reading(path, is_random=is_random)
+        self.size = self._file.size
+
+    @property
+    def is_direct(self) -> bool:
+        return self._file.is_direct
 
     def read_into(self, offset: int, destination: memoryview) -> int:
         """Fills ``destination`` from ``offset``; fewer bytes only at the end of the file. Raises ``OSError``."""
         done = 0
         while done < len(destination):
-            count = self._read_once(offset + done, destination[done:])
+            count = self._file.read(offset + done, destination[done:])
             if count == 0:
                 break
             done += count
@@ -58,34 +63,8 @@ class ReadHandle:
                 break  # a direct read ends off a block boundary only at the end of the file
         return done
 
-    def _read_once(self, offset: int, destination: memoryview) -> int:
-        if sys.platform == "win32":
-            with self._seek_lock:
-                os.lseek(self._fd, offset, os.SEEK_SET)
-                data = os.read(self._fd, len(destination))
-                destination[: len(data)] = data
-                return len(data)
-        try:
-            return os.preadv(self._fd, [destination], offset)
-        except OSError as error:
-            if not self.is_direct or error.errno not in _REFUSALS:
-                raise
-            # Some file systems accept O_DIRECT at open and refuse it at the first read.
-            self._reopen_buffered()
-            return os.preadv(self._fd, [destination], offset)
-
-    def _reopen_buffered(self) -> None:
-        with self._seek_lock:
-            if self.is_direct:
-                replacement = os.open(self.path, os.O_RDONLY)
-                os.dup2(replacement, self._fd)
-                os.close(replacement)
-                self.is_direct = False
-
     def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -96,10 +75,59 @@ class ReadHandle:
         self.close()
 
 
+class _OpenFile(Protocol):
+    """``is_direct``: offsets, lengths and memory have to be aligned. Bytes."""
+
+    @property
+    def is_direct(self) -> bool: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def read(self, offset: int, destination: memoryview) -> int:
+        """Fills ``destination``, or less of it; 0 at the end of the file. Raises ``OSError``."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class _PosixFile:
+    def __init__(self, path: Path, *, is_random: bool) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._fd, self.is_direct = _open_unbuffered(path, is_random)
+        self.size = os.fstat(self._fd).st_size
+
+    def read(self, offset: int, destination: memoryview) -> int:
+        try:
+            return os.preadv(self._fd, [destination], offset)
+        except OSError as error:
+            if not self.is_direct or error.errno not in _REFUSALS:
+                raise
+            # Some file systems accept O_DIRECT at open and refuse it at the first read.
+            self._reopen_buffered()
+            return os.preadv(self._fd, [destination], offset)
+
+    def _reopen_buffered(self) -> None:
+        with self._lock:
+            if self.is_direct:
+                replacement = os.open(self._path, os.O_RDONLY)
+                os.dup2(replacement, self._fd)
+                os.close(replacement)
+                self.is_direct = False
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def open_for_reading(path: Path, *, is_random: bool) -> _OpenFile:
+    return WindowsFile(path, is_random=is_random) if sys.platform == "win32" else _PosixFile(path, is_random=is_random)
+
+
 def _open_unbuffered(path: Path, is_random: bool) -> tuple[int, bool]:
     """A descriptor that bypasses the page cache where the system allows it, and whether it does so directly."""
-    if sys.platform == "win32":
-        return os.open(path, os.O_RDONLY | os.O_BINARY | (os.O_RANDOM if is_random else os.O_SEQUENTIAL)), False
     if sys.platform == "darwin":
         import fcntl
 

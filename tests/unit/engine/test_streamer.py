@@ -22,7 +22,7 @@ from engine.store.manifest import read_manifest
 from engine.streaming.block_roles import block_sizes
 from engine.streaming.loaded_model import LoadedModel
 from engine.streaming.residency import Budgets, Role, Tier
-from engine.weights.direct_io import ReadHandle
+from engine.weights.direct_io import ReadHandle, aligned_buffer
 from tests.helpers.families import PlainOutputs, plain_outputs
 from tests.helpers.splits import PROMPT, RESIDENCIES, greedy_tokens, load, make_split, residency, streamed_outputs
 
@@ -244,7 +244,9 @@ def test_a_failed_open_leaves_no_thread_and_no_file_behind(llama: Path, monkeypa
     with pytest.raises(PermissionError):
         load(llama, *residency(llama, "one slot"))
     assert {thread for thread in threading.enumerate() if thread.name.startswith("strata-reader")} == before
-    assert all(handle._fd == -1 for handle in opened)
+    for handle in opened:
+        with pytest.raises(OSError, match=r"descriptor|handle"):
+            handle.read_into(0, aligned_buffer(1))
 
 
 def test_no_memory_at_load_or_in_a_pass_is_the_user_s_situation(
