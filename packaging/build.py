@@ -24,6 +24,8 @@ from distributions import engine_distributions, window_distributions
 from licences import LicenceMissing, collect_licences
 from runtime import WrongTorch, build_runtime
 from starter import ship_starter
+from windows.nsis import SetupImpossible, build_setup, find_compiler
+from windows.vc_runtime import RuntimeLibraryMissing, ship_vc_runtime
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
@@ -43,12 +45,14 @@ def main() -> int:
     os.environ.setdefault("SOURCE_DATE_EPOCH", commit_time())
     os.environ.update(PYTHONHASHSEED="1", LC_ALL="C.UTF-8", TZ="UTC")
     try:
+        if sys.platform == "win32" and not given.bundle_only:
+            find_compiler()  # the bundle takes minutes
         build_bundle()
         if given.check and subprocess.run([str(program()), "--selftest"], check=False).returncode != 0:
             return 1
         if not given.bundle_only:
             build_installers()
-    except (WrongTorch, LicenceMissing) as error:
+    except (WrongTorch, LicenceMissing, RuntimeLibraryMissing, SetupImpossible) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
@@ -64,6 +68,9 @@ def build_bundle() -> None:
         build_runtime(BUNDLE / RUNTIME)
     with step("the starter, cut"):
         ship_starter(BUNDLE / MODELS, BUILD / "starter")
+    if sys.platform == "win32":
+        with step("Microsoft's C++ runtime"):
+            ship_vc_runtime(BUNDLE)
     with step("licences"):
         shipped = {**engine_distributions(), **window_distributions()}
         libraries = (WORK / "strata" / "libraries.txt").read_text(encoding="utf-8").split("\n")
@@ -82,6 +89,10 @@ def build_installers() -> None:
             with step(name):
                 made = build(BUNDLE, DIST)
             print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 1e6:.0f} MB")
+    elif sys.platform == "win32":
+        with step("installer"):
+            made = build_setup(BUNDLE, DIST)
+        print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 1e6:.0f} MB")
     else:
         print(f"There is no installer for {sys.platform} yet; the bundle is complete.")
 
