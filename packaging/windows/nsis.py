@@ -40,7 +40,7 @@ class SetupImpossible(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What is installed. ``longest``: characters of the longest path in ``folder``. ``names``: what removing removes."""
+    """What is installed. ``longest``: characters of the longest path in ``folder``. ``names``: what is removed later."""
 
     folder: Path
     size_bytes: int
@@ -49,25 +49,30 @@ class Payload:
     names: tuple[str, ...]
 
 
-def build_setup(
-    bundle: Path,
+def build_setup(bundle: Path, target: Path) -> Path:
+    """Writes the installer into ``target`` and returns its path. Raises ``SetupImpossible``."""
+    payload = read_payload(bundle)
+    require_fitting(payload)
+    return compile_setup(payload, target)
+
+
+def compile_setup(
+    payload: Payload,
     target: Path,
     *,
     version: str = __version__,
     machine: str = "x86-unicode" if sys.platform == "win32" else "amd64-unicode",
 ) -> Path:
-    """Writes the installer into ``target`` and returns its path. Raises ``SetupImpossible``.
+    """Runs makensis. Raises ``SetupImpossible`` with what it says.
 
     ``machine`` is that of the installer, not of what it installs: the NSIS of nsis.org only makes 32-bit ones, which
     run on every 64-bit Windows; Debian's also makes 64-bit ones, which run in a Wine that has no 32-bit half.
     """
-    payload = read_payload(bundle)
-    require_fitting(payload)
     compiler = find_compiler()
     made = target / f"Strata-{version}-windows-x64-setup.exe"
     with tempfile.TemporaryDirectory(prefix="setup-") as name:
         folder = Path(name)
-        (folder / "installed.ini").write_text(installed_list(payload), encoding="ascii")
+        (folder / "installed.ini").write_text(installed_list(payload), encoding="ascii", newline="")
         text = definitions(payload, folder, made, version=version, machine=machine)
         (folder / "definitions.nsh").write_text(text, encoding="utf-8")
         # Warnings are errors: a text that is missing in one language is only a warning.
@@ -152,7 +157,7 @@ def _quoted(value: object) -> str:
 
 def find_compiler() -> str:
     """Where makensis is. Raises ``SetupImpossible``. The installer of NSIS does not put it on the path."""
-    places = [Path(os.environ.get("ProgramFiles(x86)", "")) / "NSIS"] if sys.platform == "win32" else []
+    places = [Path(os.environ.get("PROGRAMFILES(X86)", "")) / "NSIS"] if sys.platform == "win32" else []
     found = shutil.which("makensis", path=os.pathsep.join([os.environ.get("PATH", ""), *map(str, places)]))
     if found is None:
         raise SetupImpossible("makensis was not found: install NSIS 3 (Windows: choco install nsis; Debian: nsis).")

@@ -223,6 +223,10 @@ Function .onInit
     !insertmacro LEAVE 9 "$(SetupRuns)"
   ${EndIf}
   Call RequireStopped
+  StrCpy $0 $INSTDIR "" -1
+  ${If} $0 == "\"
+    StrCpy $INSTDIR $INSTDIR -1
+  ${EndIf}
   ReadRegStr $OldFolder HKCU "${UNINSTALL_KEY}" "InstallLocation"
   ReadRegStr $OldVersion HKCU "${UNINSTALL_KEY}" "DisplayVersion"
   ${IfNot} ${FileExists} "$OldFolder\installed.ini"
@@ -433,6 +437,8 @@ Section "Strata"
 SectionEnd
 
 Function Register
+  ; Where a shortcut starts the program, and where file dialogs then begin.
+  SetOutPath "$PROFILE"
   CreateShortcut "$SMPROGRAMS\Strata.lnk" "$INSTDIR\Strata.exe" "" "" "" "" "" "$(ShortcutComment)"
   ${If} ${FileExists} "$DESKTOP\Strata.lnk"
     Call AddDesktopShortcut

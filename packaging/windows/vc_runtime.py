@@ -50,7 +50,7 @@ def ship_vc_runtime(bundle: Path, redistributables: Path | None = None) -> list[
 
 def visual_studio_redistributables() -> Path:
     """The newest folder of redistributable files for x64. Raises ``RuntimeLibraryMissing``."""
-    programs = [os.environ.get(name, "") for name in ("ProgramFiles", "ProgramFiles(x86)")]
+    programs = [os.environ.get(name, "") for name in ("PROGRAMFILES", "PROGRAMFILES(X86)")]
     found = [
         folder
         for place in programs
