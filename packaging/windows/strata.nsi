@@ -289,11 +289,6 @@ Function CheckFolder
 
   ${IfNot} ${FileExists} "$INSTDIR\installed.ini"
     ${DirState} "$INSTDIR" $0
-    ${If} $0 != 1
-    ${AndIf} ${FileExists} "$INSTDIR"
-      ; A file, unless it is the empty folder that is meant.
-      IntOp $0 0 - $0
-    ${EndIf}
     ${If} $0 == 1
       StrCpy $Problem "$(NotStrata)"
       Return

@@ -18,14 +18,14 @@ import pytest
 from app.running_mark import NAME
 from tests.helpers.desktop import wait_until
 from tests.helpers.packaging_modules import packaging_module
-from tests.packaged.wine import Wine, files_in, missing_tools, wait_until_gone
+from tests.packaged.wine import Wine, files_in, leads_to, missing_tools, wait_until_gone
 
 HERE = Path(__file__).resolve().parent
 nsis = packaging_module("windows/nsis.py")
 
 UNINSTALL_KEY = r"Software\Microsoft\Windows\CurrentVersion\Uninstall\Strata"
 STARTER = "models/SmolLM2-135M-Instruct@12345678"
-RUNNING, NO_SPACE, UNSUITABLE, IN_USE = 3, 4, 5, 6
+RUNNING, NO_SPACE, UNSUITABLE, IN_USE, INCOMPLETE, TOO_OLD = 3, 4, 5, 6, 7, 8
 LONG_FILE = (
     "runtime-cpu/torch/_inductor/a_folder_with_a_long_name/__pycache__/a_module_with_a_long_name.cpython-311.pyc"
 )
@@ -152,8 +152,7 @@ def assert_installed(wine: Wine, folder: Path, bundle: Path, version: str, own: 
     }
     assert wine.registry(r"Software\Classes\Strata.gguf\shell\open\command") == {"": f'"{place}\\Strata.exe" "%1"'}
     assert wine.registry(r"Software\Classes\.gguf\OpenWithProgids") == {"Strata.gguf": ""}
-    shortcut = (wine.start_menu / "Strata.lnk").read_bytes()
-    assert f"{place}\\Strata.exe".encode("utf-16-le") in shortcut
+    assert leads_to(wine.start_menu / "Strata.lnk", f"{place}\\Strata.exe")
 
 
 def assert_nothing_left(wine: Wine, folder: Path) -> None:
@@ -189,14 +188,19 @@ def test_an_upgrade_keeps_what_is_the_users_and_leaves_nothing_stale(
 
     assert wine.run(str(setup), "/S") == 0
     assert_installed(wine, folder, bundle, "0.2.0", frozenset(own))
-    place = f"{wine.windows_path(folder)}\\Strata.exe".encode("utf-16-le")
-    assert place in (wine.desktop / "Strata.lnk").read_bytes()
+    assert leads_to(wine.desktop / "Strata.lnk", f"{wine.windows_path(folder)}\\Strata.exe")
 
     remove(wine, folder)
     assert files_in(folder) == set(own)
     assert files_in(data_folder(wine)) == set(DATA)
     assert wine.registry(UNINSTALL_KEY) is None
     assert not (wine.desktop / "Strata.lnk").exists()
+
+
+def test_an_old_windows_is_told_what_is_needed(wine: Wine, setup: Path) -> None:
+    wine.be_windows("win81")
+    assert wine.run(str(setup), "/S") == TOO_OLD
+    assert not (wine.local_data / "Programs").exists()
 
 
 @pytest.mark.parametrize(
@@ -245,9 +249,10 @@ def test_a_folder_may_be_long_and_in_any_script_but_not_too_long(wine: Wine, set
     longest = nsis.longest_folder(nsis.read_payload(bundle))
     fitting = "C:\\Zoë Müller 家\\"
     fitting += "é" * (longest - len(fitting))
-    assert wine.run(str(setup), "/S", f"/D={fitting}é") == UNSUITABLE
+    # Split, since Wine would put quotation marks around it.
+    assert wine.run(str(setup), "/S", *f"/D={fitting}é".split(" ")) == UNSUITABLE
     assert not (wine.drive / "Zoë Müller 家").exists()
-    assert wine.run(str(setup), "/S", f"/D={fitting}") == 0
+    assert wine.run(str(setup), "/S", *f"/D={fitting}".split(" ")) == 0
     folder = wine.drive / fitting.removeprefix("C:\\").replace("\\", "/")
     assert_installed(wine, folder, bundle, "0.2.0")
     remove(wine, folder)
@@ -255,10 +260,10 @@ def test_a_folder_may_be_long_and_in_any_script_but_not_too_long(wine: Wine, set
 
 
 def test_a_folder_with_something_else_in_it_is_refused(wine: Wine, setup: Path) -> None:
-    write_files(wine.drive, {"taken/thesis.txt": "years of work", "file": ""})
+    write_files(wine.drive, {"taken/thesis.txt": "years of work"})
     write_files(data_folder(wine), DATA)
     data = wine.windows_path(data_folder(wine))
-    for place in ("C:\\taken", "C:\\file", data, f"{data}\\program", wine.windows_path(wine.local_data)):
+    for place in ("C:\\taken", data, f"{data}\\program", wine.windows_path(wine.local_data)):
         assert wine.run(str(setup), "/S", f"/D={place}") == UNSUITABLE, place
     assert files_in(wine.drive / "taken") == {"thesis.txt"}
     assert files_in(data_folder(wine)) == set(DATA)
@@ -282,7 +287,7 @@ def test_files_that_do_not_arrive_leave_the_old_version(
     before = files_in(folder)
     payload = nsis.read_payload(bundle)
     one_more = replace(payload, files=payload.files + 1)
-    assert wine.run(str(compiled(one_more, tmp_path, "0.2.0")), "/S") == 7
+    assert wine.run(str(compiled(one_more, tmp_path, "0.2.0")), "/S") == INCOMPLETE
     assert files_in(folder) == before
     assert [each.name for each in folder.parent.iterdir()] == [folder.name]
 

@@ -22,17 +22,30 @@ class Wine:
         self.drive = prefix / "drive_c"
         self._environment = {
             **os.environ,
-            "WINEPREFIX": str(prefix), "WINEARCH": "win64", "WINEDEBUG": "-all", "DISPLAY": display,
+            "HOME": str(prefix.parent), "WINEPREFIX": str(prefix), "WINEARCH": "win64", "WINEDEBUG": "-all", "DISPLAY": display,
             # No offers to download .NET and a browser.
             "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe=", "LC_ALL": language,
         }  # fmt: skip
 
     def make(self) -> None:
+        """As Windows 10."""
         self.run("wineboot", "--init")
+        # Wine leads these folders to the home of whoever runs it.
+        for link in [each for each in self._home().iterdir() if each.is_symlink()]:
+            link.unlink()
+            link.mkdir()
+        self.be_windows("win10")
+
+    def be_windows(self, version: str) -> None:
+        assert self.run("reg", "add", r"HKCU\Software\Wine", "/v", "Version", "/d", version, "/f") == 0
         self.settle()
 
     def copy_to(self, prefix: Path) -> Wine:
-        subprocess.run(["cp", "-a", "--reflink=auto", str(self.prefix), str(prefix)], check=True)
+        # Hard links: 700 MB that nobody writes to. All but the registry, which is written in place where it has several.
+        subprocess.run(["cp", "-al", str(self.prefix), str(prefix)], check=True)
+        for file in self.prefix.glob("*.reg"):
+            (prefix / file.name).unlink()
+            shutil.copy2(file, prefix / file.name)
         return Wine(prefix)
 
     @property
@@ -50,7 +63,7 @@ class Wine:
 
     @property
     def temporary(self) -> Path:
-        return self.local_data / "Temp"
+        return self._home() / "Temp"
 
     def run(self, *command: str) -> int:
         """Its exit code, once it has ended."""
@@ -96,6 +109,16 @@ class Wine:
 
 def files_in(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def leads_to(shortcut: Path, place: str) -> bool:
+    """Whether a .lnk file names these folders one after another; it holds them in UTF-16, with more between them."""
+    content, at = shortcut.read_bytes(), 0
+    for part in place.split("\\")[1:]:
+        at = content.find(f"{part}\0".encode("utf-16-le"), at)
+        if at < 0:
+            return False
+    return True
 
 
 def wait_until_gone(path: Path) -> None:
