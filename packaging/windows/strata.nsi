@@ -401,6 +401,8 @@ FunctionEnd
 !macroend
 
 Section "Strata"
+  ; NSIS does not count what a function unpacks.
+  AddSize ${SIZE_KB}
   Call RequireStopped
   Call TidyUp
   Call CheckFolder
@@ -579,6 +581,8 @@ Section "un.Strata"
   ${Else}
     StrCpy $KeptText " "
   ${EndIf}
+  SetDetailsPrint textonly
+  DetailPrint "$(RemovedTitle)"
 SectionEnd
 
 Function un.RemoveData

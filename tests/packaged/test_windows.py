@@ -248,7 +248,8 @@ def test_nothing_is_changed_while_strata_runs(
 def test_a_folder_may_be_long_and_in_any_script_but_not_too_long(wine: Wine, setup: Path, bundle: Path) -> None:
     longest = nsis.longest_folder(nsis.read_payload(bundle))
     fitting = "C:\\Zoë Müller 家\\"
-    fitting += "é" * (longest - len(fitting))
+    fitting += ("é" * 40 + "\\") * 5
+    fitting = fitting[: longest - 1] + "家"
     # Split, since Wine would put quotation marks around it.
     assert wine.run(str(setup), "/S", *f"/D={fitting}é".split(" ")) == UNSUITABLE
     assert not (wine.drive / "Zoë Müller 家").exists()
