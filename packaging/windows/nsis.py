@@ -40,7 +40,7 @@ class SetupImpossible(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What is installed. ``longest``: characters of the longest path in ``folder``. ``names``: what is removed later."""
+    """What is installed. ``longest``: characters of the longest path in ``folder``. ``names``: what removing takes."""
 
     folder: Path
     size_bytes: int

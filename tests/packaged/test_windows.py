@@ -197,6 +197,14 @@ def test_an_upgrade_keeps_what_is_the_users_and_leaves_nothing_stale(
     assert not (wine.desktop / "Strata.lnk").exists()
 
 
+def test_it_is_also_made_by_an_nsis_for_32_bits(bundle: Path, tmp_path: Path) -> None:
+    """As that of nsis.org on Windows is."""
+    made = nsis.compile_setup(nsis.read_payload(bundle), tmp_path, version="0.2.0", machine="x86-unicode")
+    assert made.name == "Strata-0.2.0-windows-x64-setup.exe"
+    head = made.read_bytes()[:1024]
+    assert head[head.index(b"PE\0\0") + 4 :][:2] == b"\x4c\x01"
+
+
 def test_an_old_windows_is_told_what_is_needed(wine: Wine, setup: Path) -> None:
     wine.be_windows("win81")
     assert wine.run(str(setup), "/S") == TOO_OLD

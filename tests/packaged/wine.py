@@ -22,7 +22,8 @@ class Wine:
         self.drive = prefix / "drive_c"
         self._environment = {
             **os.environ,
-            "HOME": str(prefix.parent), "WINEPREFIX": str(prefix), "WINEARCH": "win64", "WINEDEBUG": "-all", "DISPLAY": display,
+            "HOME": str(prefix.parent),
+            "WINEPREFIX": str(prefix), "WINEARCH": "win64", "WINEDEBUG": "-all", "DISPLAY": display,
             # No offers to download .NET and a browser.
             "WINEDLLOVERRIDES": "mscoree=;mshtml=;winemenubuilder.exe=", "LC_ALL": language,
         }  # fmt: skip
@@ -41,7 +42,7 @@ class Wine:
         self.settle()
 
     def copy_to(self, prefix: Path) -> Wine:
-        # Hard links: 700 MB that nobody writes to. All but the registry, which is written in place where it has several.
+        # Hard links: 700 MB that nobody writes to. Not the registry: it is written in place where it has several.
         subprocess.run(["cp", "-al", str(self.prefix), str(prefix)], check=True)
         for file in self.prefix.glob("*.reg"):
             (prefix / file.name).unlink()

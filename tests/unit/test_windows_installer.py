@@ -6,6 +6,7 @@ import re
 import struct
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,7 +50,7 @@ def test_silent_runs_answer_every_question() -> None:
 
 
 @pytest.fixture
-def payload(tmp_path: Path) -> object:
+def payload(tmp_path: Path) -> Any:
     for name in ("Strata.exe", "_internal/python311.dll", "models/one/split.json", "models/two/split.json"):
         path = tmp_path / "Strata" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,20 +58,20 @@ def payload(tmp_path: Path) -> object:
     return nsis.read_payload(tmp_path / "Strata")
 
 
-def test_what_is_removed_is_named_one_by_one_and_of_the_models_only_ours(payload: object) -> None:
+def test_what_is_removed_is_named_one_by_one_and_of_the_models_only_ours(payload: Any) -> None:
     lines = nsis.installed_list(payload).split("\r\n")
     assert lines == [
         "[Installed]", "1=Strata.exe", "2=_internal", "3=models\\one", "4=models\\two", "5=uninstall.exe", "",
     ]  # fmt: skip
 
 
-def test_a_payload_over_two_gibibytes_is_refused_with_both_numbers(payload: object) -> None:
+def test_a_payload_over_two_gibibytes_is_refused_with_both_numbers(payload: Any) -> None:
     nsis.require_fitting(replace(payload, size_bytes=2**31 - 1))
     with pytest.raises(nsis.SetupImpossible, match=r"is 2\.50 GiB; NSIS packs at most 2\.00 GiB"):
         nsis.require_fitting(replace(payload, size_bytes=5 * 2**29))
 
 
-def test_a_file_too_deep_for_the_suggested_folder_is_refused(payload: object) -> None:
+def test_a_file_too_deep_for_the_suggested_folder_is_refused(payload: Any) -> None:
     nsis.require_fitting(replace(payload, longest=195))
     with pytest.raises(
         nsis.SetupImpossible, match=r"196 characters long, so .* only 58; the suggested one has up to 59"
@@ -78,7 +79,7 @@ def test_a_file_too_deep_for_the_suggested_folder_is_refused(payload: object) ->
         nsis.require_fitting(replace(payload, longest=196))
 
 
-def test_the_definitions_hold_whatever_a_path_has_in_it(payload: object, tmp_path: Path) -> None:
+def test_the_definitions_hold_whatever_a_path_has_in_it(payload: Any, tmp_path: Path) -> None:
     made = tmp_path / "$INSTDIR" / "setup.exe"
     text = nsis.definitions(payload, tmp_path, made, version="1.2rc1", machine="x86-unicode")
     assert f'!define OUTPUT "{tmp_path}/$$INSTDIR/setup.exe"' in text.replace("\\", "/")
