@@ -7,6 +7,7 @@ Needs Debian's nsis, wine and wine64; some minutes. The real payload is built on
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ nsis = packaging_module("windows/nsis.py")
 
 UNINSTALL_KEY = r"Software\Microsoft\Windows\CurrentVersion\Uninstall\Strata"
 STARTER = "models/SmolLM2-135M-Instruct@12345678"
-RUNNING, NO_SPACE, UNSUITABLE, IN_USE, INCOMPLETE, TOO_OLD = 3, 4, 5, 6, 7, 8
+CUT_SHORT, RUNNING, NO_SPACE, UNSUITABLE, IN_USE, INCOMPLETE, TOO_OLD = range(2, 9)
 LONG_FILE = (
     "runtime-cpu/torch/_inductor/a_folder_with_a_long_name/__pycache__/a_module_with_a_long_name.cpython-311.pyc"
 )
@@ -197,10 +198,13 @@ def test_an_upgrade_keeps_what_is_the_users_and_leaves_nothing_stale(
     assert not (wine.desktop / "Strata.lnk").exists()
 
 
-def test_it_is_also_made_by_an_nsis_for_32_bits(bundle: Path, tmp_path: Path) -> None:
+def test_it_is_also_made_by_an_nsis_for_32_bits_without_a_warning(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """As that of nsis.org on Windows is."""
     made = nsis.compile_setup(nsis.read_payload(bundle), tmp_path, version="0.2.0", machine="x86-unicode")
     assert made.name == "Strata-0.2.0-windows-x64-setup.exe"
+    assert capsys.readouterr().err == ""
     head = made.read_bytes()[:1024]
     assert head[head.index(b"PE\0\0") + 4 :][:2] == b"\x4c\x01"
 
@@ -286,6 +290,36 @@ def test_a_full_drive_is_said_before_anything_is_written(wine: Wine, bundle: Pat
     huge = replace(nsis.read_payload(bundle), size_bytes=10**15)
     assert wine.run(str(compiled(huge, tmp_path, "0.2.0")), "/S") == NO_SPACE
     assert not (wine.local_data / "Programs").exists()
+
+
+@pytest.fixture
+def small_drive(wine: Wine) -> Iterator[Path]:
+    """70 MB, as C:\\small."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a drive")
+    folder = wine.drive / "small"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=70M", "tmpfs", str(folder)], check=True)
+    yield folder
+    wine.close()
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_drive_that_fills_up_on_the_way_leaves_the_old_version(
+    wine: Wine, small_drive: Path, old_setup: Path, program: Path, tmp_path: Path
+) -> None:
+    assert wine.run(str(old_setup), "/S", "/D=C:\\small\\Strata") == 0
+    before = files_in(small_drive)
+    grown = write_bundle(tmp_path / "Strata", program, {**PAYLOAD, "runtime-cpu/huge.bin": "0" * 80_000_000})
+    # It believes to be small, as if the room went while it is unpacked.
+    setup = compiled(replace(nsis.read_payload(grown), size_bytes=0), tmp_path, "0.2.0")
+    assert wine.run(str(setup), "/S") == CUT_SHORT
+    wine.settle()
+    assert files_in(small_drive) == before
+    assert [each.name for each in small_drive.iterdir()] == ["Strata"]
+    shown = wine.registry(UNINSTALL_KEY)
+    assert shown is not None
+    assert shown["DisplayVersion"] == "0.1.0"
 
 
 def test_files_that_do_not_arrive_leave_the_old_version(
