@@ -2,7 +2,8 @@
 ; definitions.nsh (what is installed and where that lies here); every text is in texts.nsh, in both languages.
 ;
 ;   setup.exe /S [/D=C:\folder]         silent; /D comes last and unquoted. No shortcut on the desktop
-;   uninstall.exe /S                    silent; models, chats and settings stay
+;   uninstall.exe /S                    silent; models, chats and settings stay. Returns at once and goes on in a copy
+;   uninstall.exe /S _?=C:\folder       returns when it has ended; leaves itself
 ;   uninstall.exe /S /DELETE-MODELS /DELETE-CHATS
 ;
 ; Exit codes: 0 done, 1 cancelled, 2 cut short, 3 Strata runs, 4 too little space, 5 unsuitable folder, 6 files in use,
@@ -549,6 +550,11 @@ Section "un.Strata"
   ${Do}
     StrCpy $From "$INSTDIR"
     StrCpy $To "$INSTDIR.old"
+    ${If} $EXEDIR == $INSTDIR
+      ; Told to stay where it is (_?=) and to be waited for: then it and installed.ini are what is left.
+      StrCpy $To "$INSTDIR"
+      ${ExitDo}
+    ${EndIf}
     Call un.MoveFolder
     ${If} $Succeeded == 1
       ${ExitDo}
@@ -561,7 +567,7 @@ Section "un.Strata"
   SetDetailsPrint textonly
   DetailPrint "$(Removing)"
   SetDetailsPrint none
-  StrCpy $From "$INSTDIR.old"
+  StrCpy $From $To
   Call un.RemoveProgram
   ; Only what is not ours is left, or nothing.
   Rename "$INSTDIR.old" "$INSTDIR"
@@ -586,6 +592,8 @@ Section "un.Strata"
 SectionEnd
 
 Function un.RemoveData
+  ; Software for a graphics card, which was fetched for this program alone.
+  RMDir /r "$DataFolder\runtimes"
   ${If} $DeleteModels == ${BST_CHECKED}
     RMDir /r "$DataFolder\models"
     RMDir /r "$DataFolder\downloads"

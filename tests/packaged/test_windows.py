@@ -176,6 +176,18 @@ def test_it_is_installed_for_the_user_and_removed_without_a_trace(wine: Wine, se
     assert_nothing_left(wine, folder)
 
 
+def test_an_uninstaller_that_stays_where_it_is_can_be_waited_for(wine: Wine, setup: Path, bundle: Path) -> None:
+    """And leaves itself, over which Strata can be installed again."""
+    assert wine.run(str(setup), "/S") == 0
+    folder = program_folder(wine)
+    assert wine.run(wine.windows_path(folder / "uninstall.exe"), "/S", f"_?={wine.windows_path(folder)}") == 0
+    assert files_in(folder) == {"uninstall.exe", "installed.ini"}
+    wine.settle()
+    assert wine.registry(UNINSTALL_KEY) is None
+    assert wine.run(str(setup), "/S") == 0
+    assert_installed(wine, folder, bundle, "0.2.0")
+
+
 def test_an_upgrade_keeps_what_is_the_users_and_leaves_nothing_stale(
     wine: Wine, old_setup: Path, setup: Path, bundle: Path
 ) -> None:
@@ -218,6 +230,7 @@ def test_an_old_windows_is_told_what_is_needed(wine: Wine, setup: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "kept"),
     [
+        ([], set(DATA)),
         (["/DELETE-MODELS"], {"conversations.sqlite3", "settings.json", "logs/strata.log"}),
         (["/DELETE-CHATS"], {"models/Owner--Model@00000000/split.json", "downloads/shard.part"}),
         (["/DELETE-MODELS", "/DELETE-CHATS"], set[str]()),
@@ -226,7 +239,7 @@ def test_an_old_windows_is_told_what_is_needed(wine: Wine, setup: Path) -> None:
 def test_models_and_chats_go_only_when_they_are_named(
     wine: Wine, setup: Path, options: list[str], kept: set[str]
 ) -> None:
-    write_files(data_folder(wine), DATA)
+    write_files(data_folder(wine), {**DATA, "runtimes/cuda/torch/torch.dll": "for a card"})
     assert wine.run(str(setup), "/S") == 0
     remove(wine, program_folder(wine), *options)
     assert_nothing_left(wine, program_folder(wine))
