@@ -58,7 +58,7 @@ def bitmap(png: bytes) -> bytes:
     image = QImage.fromData(png, "PNG").convertToFormat(QImage.Format.Format_ARGB32)  # pyright: ignore
     side = image.width()
     header = struct.pack("<IiiHHIIiiII", 40, side, 2 * side, 1, 32, 0, 4 * side * side, 0, 0, 0, 0)
-    lines = [bytes(image.constScanLine(line))[: 4 * side] for line in reversed(range(side))]
+    lines = [bytes(image.constScanLine(line)) for line in reversed(range(side))]  # pyright: ignore[reportArgumentType]
     mask_line = bytes((side + 31) // 32 * 4)  # nothing is masked: the alpha says what is seen
     return header + b"".join(lines) + mask_line * side
 
