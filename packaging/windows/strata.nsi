@@ -30,7 +30,7 @@ SetCompressorDictSize 64
 !define SHCNE_ASSOCCHANGED 0x08000000
 ; Windows 10, version 1809: what Qt asks for.
 !define OLDEST_BUILD 17763
-!define RENAME_TRIES 20
+!define RENAME_TRIES 40
 
 Name "Strata"
 OutFile "${OUTPUT}"
