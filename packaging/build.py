@@ -1,8 +1,9 @@
 """Makes what people install: ``python3 dev.py package``.
 
-    python packaging/build.py                 the bundle and this system's installers, in dist/
-    python packaging/build.py --bundle-only   only the bundle, in build/Strata
-    python packaging/build.py --check         also runs the bundle's own self-test
+    python packaging/build.py                     the bundle and this system's installers, in dist/
+    python packaging/build.py --bundle-only       only the bundle, in build/Strata (macOS: build/Strata.app)
+    python packaging/build.py --installers-only   the installers of the bundle that is there, after it was signed
+    python packaging/build.py --check             also runs the bundle's own self-test
 
 Owns the order: the frozen window, the engine's packages, the starter cut, the licences, then installers.
 """
@@ -15,13 +16,15 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from channel import write_channel
 from distributions import engine_distributions, window_distributions
+from layout import bundle_layout
 from licences import LicenceMissing, collect_licences
+from macos.signing import BuiltForNewer
 from runtime import WrongTorch, build_runtime
 from starter import ship_starter
 
@@ -29,26 +32,28 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 DIST = ROOT / "dist"
 WORK = BUILD / "pyinstaller"
-BUNDLE = BUILD / "Strata"
-# What app.bundle looks for beside the program.
-RUNTIME, MODELS, LICENCES = "runtime-cpu", "models", "licences"
+LAYOUT = bundle_layout(BUILD, sys.platform)
+BUNDLE = LAYOUT.bundle
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bundle-only", action="store_true", help="no installers")
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument("--bundle-only", action="store_true", help="no installers")
+    parts.add_argument("--installers-only", action="store_true", help="of the bundle that is there")
     parser.add_argument("--check", action="store_true", help="run the bundle's self-test")
     given = parser.parse_args()
     # The same commit gives the same bytes.
     os.environ.setdefault("SOURCE_DATE_EPOCH", commit_time())
     os.environ.update(PYTHONHASHSEED="1", LC_ALL="C.UTF-8", TZ="UTC")
     try:
-        build_bundle()
-        if given.check and subprocess.run([str(program()), "--selftest"], check=False).returncode != 0:
+        if not given.installers_only:
+            build_bundle()
+        if given.check and subprocess.run([str(LAYOUT.program), "--selftest"], check=False).returncode != 0:
             return 1
         if not given.bundle_only:
             build_installers()
-    except (WrongTorch, LicenceMissing) as error:
+    except (WrongTorch, LicenceMissing, BuiltForNewer) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
@@ -61,15 +66,28 @@ def build_bundle() -> None:
         subprocess.run(command, cwd=ROOT, check=True)
         write_channel(BUNDLE)
     with step("the engine's packages"):
-        build_runtime(BUNDLE / RUNTIME)
+        build_runtime(LAYOUT.runtime)
     with step("the starter, cut"):
-        ship_starter(BUNDLE / MODELS, BUILD / "starter")
+        ship_starter(LAYOUT.models, BUILD / "starter")
     with step("licences"):
         shipped = {**engine_distributions(), **window_distributions()}
         libraries = (WORK / "strata" / "libraries.txt").read_text(encoding="utf-8").split("\n")
-        collect_licences(BUNDLE / LICENCES, shipped.values(), [Path(line) for line in libraries if line])
+        collect_licences(LAYOUT.licences, shipped.values(), [Path(line) for line in libraries if line])
     set_times(BUNDLE)
+    if sys.platform == "darwin":
+        finish_app()
     print(f"{BUNDLE.relative_to(ROOT)}: {megabytes(BUNDLE)} MB")
+
+
+def finish_app() -> None:
+    """What was added to the program after PyInstaller signed it has broken its seal."""
+    from macos.info_plist import OLDEST_MACOS, write_words
+    from macos.signing import require_oldest_macos, sign
+
+    with step("the program, signed ad hoc"):
+        write_words(LAYOUT.shipped)
+        require_oldest_macos(BUNDLE, OLDEST_MACOS)
+        sign(BUNDLE)
 
 
 def build_installers() -> None:
@@ -82,12 +100,14 @@ def build_installers() -> None:
             with step(name):
                 made = build(BUNDLE, DIST)
             print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 1e6:.0f} MB")
+    elif sys.platform == "darwin":
+        from macos.disk_image import build_disk_image
+
+        with step("disk image"):
+            made = build_disk_image(BUNDLE, DIST)
+        print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 1e6:.0f} MB")
     else:
         print(f"There is no installer for {sys.platform} yet; the bundle is complete.")
-
-
-def program() -> Path:
-    return BUNDLE / ("Strata.exe" if os.name == "nt" else "Strata")
 
 
 def commit_time() -> str:
@@ -113,7 +133,7 @@ def megabytes(folder: Path) -> int:
 
 
 @contextmanager
-def step(name: str) -> Iterator[None]:
+def step(name: str) -> Generator[None]:
     begun = time.monotonic()
     print(f"{name}: ", end="", flush=True)
     yield
