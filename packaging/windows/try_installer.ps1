@@ -12,9 +12,10 @@ $done = Start-Process $setup[0].FullName -ArgumentList '/S' -Wait -PassThru
 if ($done.ExitCode -ne 0) { throw "The installer ended with $($done.ExitCode)." }
 if (-not (Test-Path $program)) { throw "$program is not there." }
 
-$output = Join-Path $env:TEMP 'strata-selftest.txt'
-$done = Start-Process $program -ArgumentList '--selftest' -Wait -PassThru -RedirectStandardOutput $output
-Get-Content $output -Encoding utf8
+# A program with windows has no standard output here.
+$report = Join-Path $env:TEMP 'strata-selftest.txt'
+$done = Start-Process $program -ArgumentList '--selftest', '--report', "`"$report`"" -Wait -PassThru
+Get-Content $report -Encoding utf8
 if ($done.ExitCode -ne 0) { throw "The installed program's test ended with $($done.ExitCode)." }
 
 $uninstaller = Get-ChildItem $place -Filter 'un*.exe' | Select-Object -First 1
