@@ -73,7 +73,7 @@ def build_bundle() -> None:
         shipped = {**engine_distributions(), **window_distributions()}
         libraries = (WORK / "strata" / "libraries.txt").read_text(encoding="utf-8").split("\n")
         collect_licences(LAYOUT.licences, shipped.values(), [Path(line) for line in libraries if line])
-    set_times(BUNDLE)
+    set_modes_and_times(BUNDLE)
     if sys.platform == "darwin":
         finish_app()
     print(f"{BUNDLE.relative_to(ROOT)}: {megabytes(BUNDLE)} MB")
@@ -120,12 +120,13 @@ def commit_time() -> str:
     return "1700000000"
 
 
-def set_times(folder: Path) -> None:
-    """Packers write down when files changed; here that is when the source did."""
+def set_modes_and_times(folder: Path) -> None:
+    """Packers write both down: modes are not the builder's umask, and times are when the source changed."""
     moment = int(os.environ["SOURCE_DATE_EPOCH"])
-    for path in sorted(folder.rglob("*"), reverse=True):
+    for path in [*sorted(folder.rglob("*"), reverse=True), folder]:
+        if os.name != "nt" and not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
         os.utime(path, (moment, moment), follow_symlinks=os.utime not in os.supports_follow_symlinks)
-    os.utime(folder, (moment, moment))
 
 
 def megabytes(folder: Path) -> int:
