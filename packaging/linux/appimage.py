@@ -85,7 +85,7 @@ def build_appimage(bundle: Path, target: Path, runtime: bytes) -> Path:
             "-quiet",
             "-no-progress",
         ]
-        subprocess.run([*command, "-comp", "zstd", "-Xcompression-level", "15"], check=True)
+        subprocess.run([*command, "-comp", "zstd", "-Xcompression-level", "9"], check=True)
         with made.open("wb") as file, image.open("rb") as content:
             file.write(runtime)
             shutil.copyfileobj(content, file, 1 << 20)
