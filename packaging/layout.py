@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-RUNTIME, MODELS, LICENCES = "runtime-cpu", "models", "licences"
+from app.bundle import LICENCES, MODELS, RUNTIME
 
 
 @dataclass(frozen=True, slots=True)
