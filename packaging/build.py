@@ -64,7 +64,7 @@ def build_bundle() -> None:
         command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level=ERROR"]
         command += ["--distpath", str(BUILD), "--workpath", str(WORK), str(ROOT / "packaging" / "strata.spec")]
         subprocess.run(command, cwd=ROOT, check=True)
-        write_channel(BUNDLE)
+        write_channel(LAYOUT.shipped)
     with step("the engine's packages"):
         build_runtime(LAYOUT.runtime)
     with step("the starter, cut"):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from app_icon import ICNS_TYPES
+from channel import CHANNEL
 from layout import bundle_layout
 from macos.disk_image import APPLICATIONS_AT, BACKGROUND, PROGRAM_AT, WINDOW, disk_image_settings
 from macos.info_plist import OLDEST_MACOS, info_plist, write_words
@@ -153,6 +154,7 @@ def test_the_program_finds_what_ships_where_it_was_put(tmp_path: Path, monkeypat
         assert found is not None
         assert found.folder == made.shipped.resolve()
         assert [*found.runtimes, found.models_dir, found.licences_dir] == [made.runtime, made.models, made.licences]
+        assert found.channel_file == made.shipped / CHANNEL
 
 
 def test_the_icon_has_every_size_for_both_kinds_of_screen() -> None:
