@@ -7,6 +7,7 @@ so its lines are English and not translated.
 
 from __future__ import annotations
 
+import io
 import os
 import platform
 import sys
@@ -40,9 +41,17 @@ class _CheckFailed(Exception):
     """What was found instead."""
 
 
-def run_self_test(output: TextIO | None = None) -> int:
-    """0 where every check passed, 1 otherwise. ``output`` instead of the process's own."""
+def run_self_test(output: TextIO | None = None, *, report_file: Path | None = None) -> int:
+    """0 where every check passed, 1 otherwise. ``output`` or ``report_file`` instead of the process's own output.
+
+    Raises ``OSError`` where the file cannot be written.
+    """
+    if report_file is not None:
+        with report_file.open("w", encoding="utf-8") as file:
+            return run_self_test(file)
     output = output or sys.stdout
+    if isinstance(output, io.TextIOWrapper):
+        output.reconfigure(errors="replace")  # a path may have letters that a console of Windows has not
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     with tempfile.TemporaryDirectory(prefix="strata-selftest-", ignore_cleanup_errors=True) as folder:

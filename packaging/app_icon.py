@@ -41,15 +41,31 @@ def drawn_png(drawing: Path, width: int, height: int) -> bytes:
 
 
 def ico(pictures: dict[int, bytes]) -> bytes:
-    """A Windows icon that holds these PNGs. Format: one directory entry of 16 bytes each, then the files."""
-    head = struct.pack("<HHH", 0, 1, len(pictures))
-    offset = len(head) + 16 * len(pictures)
+    """A Windows icon of these PNGs. Format: one directory entry of 16 bytes each, then the pictures.
+
+    Only the largest stays a PNG: Windows takes one at any size, but not everything that shows icons on it does.
+    """
+    files = {pixels: png if pixels >= 256 else bitmap(png) for pixels, png in pictures.items()}
+    head = struct.pack("<HHH", 0, 1, len(files))
+    offset = len(head) + 16 * len(files)
     entries = b""
-    for pixels, png in pictures.items():
+    for pixels, file in files.items():
         side = pixels % 256
-        entries += struct.pack("<BBBBHHII", side, side, 0, 0, 1, 32, len(png), offset)
-        offset += len(png)
-    return head + entries + b"".join(pictures.values())
+        entries += struct.pack("<BBBBHHII", side, side, 0, 0, 1, 32, len(file), offset)
+        offset += len(file)
+    return head + entries + b"".join(files.values())
+
+
+def bitmap(png: bytes) -> bytes:
+    """As icons hold it: BITMAPINFOHEADER with twice the height, colours with alpha from the lowest line up, a mask."""
+    from PySide6.QtGui import QImage
+
+    image = QImage.fromData(png, "PNG").convertToFormat(QImage.Format.Format_ARGB32)  # pyright: ignore
+    side = image.width()
+    header = struct.pack("<IiiHHIIiiII", 40, side, 2 * side, 1, 32, 0, 4 * side * side, 0, 0, 0, 0)
+    lines = [bytes(image.constScanLine(line)) for line in reversed(range(side))]  # pyright: ignore[reportArgumentType]
+    mask_line = bytes((side + 31) // 32 * 4)  # nothing is masked: the alpha says what is seen
+    return header + b"".join(lines) + mask_line * side
 
 
 def icns(pictures: dict[int, bytes]) -> bytes:

@@ -45,6 +45,8 @@ def collect_licences(target: Path, distributions: Iterable[Distribution], librar
     found += [_package(each, target) for each in distributions]
     if sys.platform == "linux":
         found += _system_libraries(libraries, target)
+    if sys.platform == "win32":
+        found.append(_vc_runtime(target))
     found.sort(key=lambda each: each.name.casefold())
     if bare := [each.name for each in found if not each.files]:
         raise LicenceMissing(f"No licence text was found for {', '.join(bare)}; put one into {TEXTS}.")
@@ -77,6 +79,12 @@ def _bootloader(target: Path) -> Licence:
     from importlib.metadata import distribution
 
     return _package(distribution("pyinstaller"), target)
+
+
+def _vc_runtime(target: Path) -> Licence:
+    page = "https://learn.microsoft.com/visualstudio/releases/2022/redistribution"
+    files = _keep([TEXTS / "vc_runtime.txt"], target, "Microsoft C++ runtime")
+    return Licence("Microsoft C++ runtime", "", "Visual Studio, redistributable files", page, files)
 
 
 def _package(of: Distribution, target: Path) -> Licence:

@@ -30,6 +30,8 @@ _LEFT_OUT = tuple(
             r"gguf/scripts/gguf_editor_gui",
             r".*\.pyi$",
             r"(.*/)?__pycache__/",
+            # Long paths, for Windows; the texts are in the folder of licences.
+            r".*\.dist-info/licenses/third_party/",
             r".*\.dist-info/(RECORD|INSTALLER|REQUESTED|direct_url\.json)$",
         ),
     )

@@ -52,6 +52,8 @@ if [ "$models" = 1 ]; then rm -rf "$data/models" "$data/downloads"; fi
 if [ "$chats" = 1 ] && [ -d "$data" ]; then
     find "$data" -mindepth 1 -maxdepth 1 ! -name models ! -name downloads -exec rm -rf {} +
 fi
+# Software for a graphics card, which was fetched for this program alone.
+rm -rf "$data/runtimes"
 rmdir "$data" 2>/dev/null || true
 rm -rf "$target"
 
