@@ -51,7 +51,7 @@ QT_PACKAGES = (
 ).split()
 TEST_PACKAGES = [*QT_PACKAGES, *"fonts-dejavu-core fonts-noto-cjk xauth xdotool xvfb".split()]
 
-PACKAGING_TOOLS = [*QT_PACKAGES, *"binutils makeself xz-utils zstd".split()]
+PACKAGING_TOOLS = [*QT_PACKAGES, *"binutils makeself squashfs-tools xz-utils zstd".split()]
 
 ENGINE_OPTIONS_WITHOUT_VALUE = {"--greedy", "--json", "--help", "-h"}
 
@@ -279,6 +279,9 @@ def test(arguments: list[str]) -> int:
     os.environ.update(PYTHONUTF8="1", TOKENIZERS_PARALLELISM="false")
     if not has_display():
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    if os.name == "nt":
+        # Without a screen, Qt on Windows (6.11) takes fonts from one folder only, and its own guess is an empty one.
+        os.environ.setdefault("QT_QPA_FONTDIR", str(Path(os.environ["WINDIR"], "Fonts")))
     python = [str(VENV_PYTHON), "-P"]
     failed = [] if arguments else failed_checks(python)
     if failed:
@@ -321,10 +324,11 @@ def bench(arguments: list[str]) -> int:
 def package(arguments: list[str]) -> int:
     install_packages(PACKAGING_TOOLS, "the installers")
     prepare()
-    if not list(VENV.glob("**/site-packages/PyInstaller")):
+    tools = ["PyInstaller", "dmgbuild"] if sys.platform == "darwin" else ["PyInstaller"]
+    if missing := [tool for tool in tools if not list(VENV.glob(f"**/site-packages/{tool}"))]:
         pip = [str(VENV_PYTHON), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-        if wait_for([*pip, "--constraint", str(CONSTRAINTS), "pyinstaller"], cwd=ROOT, stdout=sys.stderr) != 0:
-            raise SetupError("pip could not install PyInstaller; its message above says why.")
+        if wait_for([*pip, "--constraint", str(CONSTRAINTS), *missing], cwd=ROOT, stdout=sys.stderr) != 0:
+            raise SetupError(f"pip could not install {' and '.join(missing)}; its message above says why.")
     return wait_for([str(VENV_PYTHON), str(ROOT / "packaging" / "build.py"), *arguments], cwd=ROOT)
 
 

@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from typing import TypeVar
 
 from PySide6.QtCore import QProcess
-from PySide6.QtWidgets import QApplication
 
+from app.application import Application
 from app.crash import CrashHook, CrashReport, take_fatal_trace, watch_for_fatal_signals
 from app.crash_dialog import CrashDialog
 from app.end_signals import EndSignals
@@ -42,7 +42,7 @@ def run_session(options: Options) -> int:
     """Blocks until the user quits; the process's exit code."""
     # Threads of ours write files and read the engine's pipe; the window must not wait 5 ms for each turn of theirs.
     sys.setswitchinterval(0.001)
-    app = QApplication([sys.argv[0]])
+    app = Application([sys.argv[0]])
     app.setApplicationName("Strata")
     app.setApplicationVersion(__version__)
     app.setDesktopFileName("strata")
@@ -73,6 +73,7 @@ def run_session(options: Options) -> int:
         ending.callback(program.stop)
         hook.crashed.connect(CrashDesk(program, paths).show)
         instance.activated.connect(program.show_file)
+        app.file_asked_for.connect(program.show_file)
         end_signals = EndSignals()
         end_signals.asked.connect(program.leave)
         ending.callback(end_signals.close)

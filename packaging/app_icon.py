@@ -1,4 +1,4 @@
-"""Draws the app icon's PNG files, and the Windows and macOS ones, from ``resources/app-icon/strata.svg``.
+"""Draws the app icon's PNG files, the Windows and macOS ones, and the picture behind it in macOS' disk image.
 
     python packaging/app_icon.py
 
@@ -15,19 +15,24 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "resources" / "app-icon"
 PNG_SIZES = (16, 24, 32, 48, 64, 128, 256, 512)
 ICO_SIZES = (16, 24, 32, 48, 64, 128, 256)
-ICNS_TYPES = {128: b"ic07", 256: b"ic08", 512: b"ic09", 32: b"ic11", 64: b"ic12"}
+# Twice where a size is both one of its own and another one's for sharp screens.
+ICNS_TYPES = {
+    b"ic11": 32, b"ic12": 64, b"ic07": 128, b"ic13": 256, b"ic08": 256, b"ic14": 512, b"ic09": 512, b"ic10": 1024,
+}  # fmt: skip
+BACKGROUND = ROOT / "packaging" / "macos" / "background.svg"
+BACKGROUND_SIZE = (640, 400)
 
 
-def drawn_png(pixels: int) -> bytes:
+def drawn_png(drawing: Path, width: int, height: int) -> bytes:
     """The drawing at this size, as PNG."""
     from PySide6.QtCore import QBuffer, QIODevice, QRectF, Qt
     from PySide6.QtGui import QImage, QPainter
     from PySide6.QtSvg import QSvgRenderer
 
-    image = QImage(pixels, pixels, QImage.Format.Format_ARGB32)
+    image = QImage(width, height, QImage.Format.Format_ARGB32)
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
-    QSvgRenderer(str(FOLDER / "strata.svg")).render(painter, QRectF(0, 0, pixels, pixels))
+    QSvgRenderer(str(drawing)).render(painter, QRectF(0, 0, width, height))
     painter.end()
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
@@ -65,7 +70,8 @@ def bitmap(png: bytes) -> bytes:
 
 def icns(pictures: dict[int, bytes]) -> bytes:
     """A macOS icon that holds these PNGs: type, length and file, one after another."""
-    body = b"".join(ICNS_TYPES[pixels] + struct.pack(">I", len(png) + 8) + png for pixels, png in pictures.items())
+    files = [(kind, pictures[pixels]) for kind, pixels in ICNS_TYPES.items()]
+    body = b"".join(kind + struct.pack(">I", len(png) + 8) + png for kind, png in files)
     return b"icns" + struct.pack(">I", len(body) + 8) + body
 
 
@@ -74,11 +80,15 @@ def main() -> None:
     from PySide6.QtGui import QGuiApplication
 
     app = QGuiApplication([])
-    pictures = {pixels: drawn_png(pixels) for pixels in PNG_SIZES}
-    for pixels, png in pictures.items():
-        (FOLDER / f"strata-{pixels}.png").write_bytes(png)
+    sizes = sorted({*PNG_SIZES, *ICO_SIZES, *ICNS_TYPES.values()})
+    pictures = {pixels: drawn_png(FOLDER / "strata.svg", pixels, pixels) for pixels in sizes}
+    for pixels in PNG_SIZES:
+        (FOLDER / f"strata-{pixels}.png").write_bytes(pictures[pixels])
     (FOLDER / "strata.ico").write_bytes(ico({pixels: pictures[pixels] for pixels in ICO_SIZES}))
-    (FOLDER / "strata.icns").write_bytes(icns({pixels: pictures[pixels] for pixels in ICNS_TYPES}))
+    (FOLDER / "strata.icns").write_bytes(icns(pictures))
+    for scale, name in ((1, "background.png"), (2, "background@2x.png")):
+        width, height = (scale * side for side in BACKGROUND_SIZE)
+        BACKGROUND.with_name(name).write_bytes(drawn_png(BACKGROUND, width, height))
     app.quit()
 
 

@@ -1,8 +1,9 @@
 """Makes what people install: ``python3 dev.py package``.
 
-    python packaging/build.py                 the bundle and this system's installers, in dist/
-    python packaging/build.py --bundle-only   only the bundle, in build/Strata
-    python packaging/build.py --check         also runs the bundle's own self-test
+    python packaging/build.py                     the bundle and this system's installers, in dist/
+    python packaging/build.py --bundle-only       only the bundle, in build/Strata (macOS: build/Strata.app)
+    python packaging/build.py --installers-only   the installers of the bundle that is there, after it was signed
+    python packaging/build.py --check             also runs the bundle's own self-test
 
 Owns the order: the frozen window, the engine's packages, the starter cut, the licences, then installers.
 """
@@ -15,13 +16,15 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from channel import write_channel
 from distributions import engine_distributions, window_distributions
+from layout import bundle_layout
 from licences import LicenceMissing, collect_licences
+from macos.signing import BuiltForNewer
 from runtime import WrongTorch, build_runtime
 from starter import ship_starter
 from windows.nsis import SetupImpossible, build_setup, find_compiler
@@ -31,14 +34,15 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 DIST = ROOT / "dist"
 WORK = BUILD / "pyinstaller"
-BUNDLE = BUILD / "Strata"
-# What app.bundle looks for beside the program.
-RUNTIME, MODELS, LICENCES = "runtime-cpu", "models", "licences"
+LAYOUT = bundle_layout(BUILD, sys.platform)
+BUNDLE = LAYOUT.bundle
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bundle-only", action="store_true", help="no installers")
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument("--bundle-only", action="store_true", help="no installers")
+    parts.add_argument("--installers-only", action="store_true", help="of the bundle that is there")
     parser.add_argument("--check", action="store_true", help="run the bundle's self-test")
     given = parser.parse_args()
     # The same commit gives the same bytes.
@@ -47,12 +51,13 @@ def main() -> int:
     try:
         if sys.platform == "win32" and not given.bundle_only:
             find_compiler()  # the bundle takes minutes
-        build_bundle()
+        if not given.installers_only:
+            build_bundle()
         if given.check and not passes_its_own_test():
             return 1
         if not given.bundle_only:
             build_installers()
-    except (WrongTorch, LicenceMissing, RuntimeLibraryMissing, SetupImpossible) as error:
+    except (WrongTorch, LicenceMissing, BuiltForNewer, RuntimeLibraryMissing, SetupImpossible) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
@@ -63,27 +68,40 @@ def build_bundle() -> None:
         command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level=ERROR"]
         command += ["--distpath", str(BUILD), "--workpath", str(WORK), str(ROOT / "packaging" / "strata.spec")]
         subprocess.run(command, cwd=ROOT, check=True)
-        write_channel(BUNDLE)
+        write_channel(LAYOUT.shipped)
     with step("the engine's packages"):
-        build_runtime(BUNDLE / RUNTIME)
+        build_runtime(LAYOUT.runtime)
     with step("the starter, cut"):
-        ship_starter(BUNDLE / MODELS, BUILD / "starter")
+        ship_starter(LAYOUT.models, BUILD / "starter")
     if sys.platform == "win32":
         with step("Microsoft's C++ runtime"):
             ship_vc_runtime(BUNDLE)
     with step("licences"):
         shipped = {**engine_distributions(), **window_distributions()}
         libraries = (WORK / "strata" / "libraries.txt").read_text(encoding="utf-8").split("\n")
-        collect_licences(BUNDLE / LICENCES, shipped.values(), [Path(line) for line in libraries if line])
-    set_times(BUNDLE)
+        collect_licences(LAYOUT.licences, shipped.values(), [Path(line) for line in libraries if line])
+    set_modes_and_times(BUNDLE)
+    if sys.platform == "darwin":
+        finish_app()
     print(f"{BUNDLE.relative_to(ROOT)}: {megabytes(BUNDLE)} MB")
+
+
+def finish_app() -> None:
+    """What was added to the program after PyInstaller signed it has broken its seal."""
+    from macos.info_plist import OLDEST_MACOS, write_words
+    from macos.signing import require_oldest_macos, sign
+
+    with step("the program, signed ad hoc"):
+        write_words(LAYOUT.shipped)
+        require_oldest_macos(BUNDLE, OLDEST_MACOS)
+        sign(BUNDLE)
 
 
 def passes_its_own_test() -> bool:
     """Says what the bundle's self-test found, which it writes to a file: on Windows it has no output of its own."""
     report = BUILD / "selftest.txt"
     report.unlink(missing_ok=True)
-    done = subprocess.run([str(program()), "--selftest", "--report", str(report)], check=False)
+    done = subprocess.run([str(LAYOUT.program), "--selftest", "--report", str(report)], check=False)
     print(report.read_text(encoding="utf-8") if report.exists() else f"It ended with {done.returncode}.", flush=True)
     return done.returncode == 0
 
@@ -98,16 +116,18 @@ def build_installers() -> None:
             with step(name):
                 made = build(BUNDLE, DIST)
             print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 1e6:.0f} MB")
+    elif sys.platform == "darwin":
+        from macos.disk_image import build_disk_image
+
+        with step("disk image"):
+            made = build_disk_image(BUNDLE, DIST)
+        print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 1e6:.0f} MB")
     elif sys.platform == "win32":
         with step("installer"):
             made = build_setup(BUNDLE, DIST)
         print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 1e6:.0f} MB")
     else:
         print(f"There is no installer for {sys.platform} yet; the bundle is complete.")
-
-
-def program() -> Path:
-    return BUNDLE / ("Strata.exe" if os.name == "nt" else "Strata")
 
 
 def commit_time() -> str:
@@ -120,12 +140,13 @@ def commit_time() -> str:
     return "1700000000"
 
 
-def set_times(folder: Path) -> None:
-    """Packers write down when files changed; here that is when the source did."""
+def set_modes_and_times(folder: Path) -> None:
+    """Packers write both down: modes are not the builder's umask, and times are when the source changed."""
     moment = int(os.environ["SOURCE_DATE_EPOCH"])
-    for path in sorted(folder.rglob("*"), reverse=True):
+    for path in [*sorted(folder.rglob("*"), reverse=True), folder]:
+        if os.name != "nt" and not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
         os.utime(path, (moment, moment), follow_symlinks=os.utime not in os.supports_follow_symlinks)
-    os.utime(folder, (moment, moment))
 
 
 def megabytes(folder: Path) -> int:
@@ -133,7 +154,7 @@ def megabytes(folder: Path) -> int:
 
 
 @contextmanager
-def step(name: str) -> Iterator[None]:
+def step(name: str) -> Generator[None]:
     begun = time.monotonic()
     print(f"{name}: ", end="", flush=True)
     yield

@@ -90,14 +90,14 @@ def _vc_runtime(target: Path) -> Licence:
 def _package(of: Distribution, target: Path) -> Licence:
     name = of.metadata["Name"]
     files = [Path(str(file.locate())) for file in of.files or () if _is_licence(file.as_posix())]
-    licence = of.metadata.get("License-Expression") or _first_line(of.metadata.get("License")) or _classified(of)
+    licence = _field(of, "License-Expression") or _first_line(_field(of, "License")) or _classified(of)
     if name.lower().startswith(("pyside6", "shiboken6")):
         licence = _QT
         files = [TEXTS / "LGPL-3.0.txt", TEXTS / "GPL-3.0.txt"]
     own = TEXTS / f"{name}.txt"
     if not files and own.is_file():
         files = [own]
-    page = of.metadata.get("Home-page") or _project_page(of)
+    page = _field(of, "Home-page") or _project_page(of)
     return Licence(name, of.version, licence, page, _keep(files, target, f"{name}-{of.version}"))
 
 
@@ -108,10 +108,14 @@ def _is_licence(place: str) -> bool:
     return is_near and name.lower().startswith(_NAMES) and not name.endswith((".py", ".pyc"))
 
 
-def _first_line(text: str | None) -> str:
+def _field(of: Distribution, name: str) -> str:
+    return next(iter(of.metadata.get_all(name) or []), "")
+
+
+def _first_line(text: str) -> str:
     """Some packages put the whole text where its name belongs."""
-    line = (text or "").strip().splitlines()[:1]
-    return line[0] if line and len(line[0]) < 60 and "\n" not in (text or "").strip() else ""
+    line = text.strip().splitlines()[:1]
+    return line[0] if line and len(line[0]) < 60 and "\n" not in text.strip() else ""
 
 
 def _classified(of: Distribution) -> str:

@@ -59,7 +59,7 @@ def build_runtime(target: Path) -> dict[str, Distribution]:
 def _require_cpu_torch(torch: Distribution) -> None:
     if sys.platform == "darwin" or "+cpu" in torch.version:
         return
-    text = (torch.locate_file("torch/version.py")).read_text(encoding="utf-8")
+    text = Path(str(torch.locate_file("torch/version.py"))).read_text(encoding="utf-8")
     if not re.search(r"^cuda[^=\n]*=\s*None\s*$", text, re.MULTILINE):
         raise WrongTorch(
             f"torch {torch.version} in this environment is built for NVIDIA cards; installers carry the one for the "

@@ -35,7 +35,7 @@ from cryptography.hazmat.primitives.serialization import (
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from app.signed_list import SCHEMA, ListRefused, read_list, shipped_keys, signed_bytes  # noqa: E402
+from app.signed_list import SCHEMA, ListRefused, read_list, shipped_keys, signed_bytes
 
 KEYS = ROOT / "resources" / "list-keys.json"
 KEY_VARIABLE = "STRATA_LIST_KEY"

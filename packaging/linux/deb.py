@@ -96,8 +96,8 @@ def _set_modes_and_times(tree: Path) -> None:
 
 
 def _level() -> str:
-    """zstd's: 19 is a third slower than 15 and saves a hundredth."""
-    return os.environ.get("STRATA_PACK_LEVEL", "15")
+    """zstd's. Of an eighth of a bundle, 168 MB, 9 makes 52.9 MB in 4 s, 15 makes 52.0 in 54 s, 17 49.1 in 120 s."""
+    return os.environ.get("STRATA_PACK_LEVEL", "9")
 
 
 def _output(*command: str) -> str:

@@ -61,6 +61,7 @@ def build_run(bundle: Path, target: Path) -> Path:
 
 def _pack(bundle: Path, archive: Path, moment: str) -> None:
     tar = ["tar", "--create", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", f"--mtime=@{moment}"]
+    # Of an eighth of a bundle, 168 MB, 1 makes 49.0 MB in 30 s, 2 makes 48.0 in 41 s, 3 makes 47.5 in 116 s.
     level = os.environ.get("STRATA_PACK_LEVEL_XZ", "2")
     # Blocks of a fixed size: the same bytes, however many cores pack them.
     compress = f"xz -{level} --threads=0 --block-size=16MiB"
