@@ -4653,6 +4653,14 @@
 <context>
     <name>Web</name>
     <message>
+        <source>The list of versions at {host} is made for a newer Strata than this.</source>
+        <translation>{host} 的版本列表是为更新版本的 Strata 制作的。</translation>
+    </message>
+    <message>
+        <source>Get the newest Strata from where you got this one.</source>
+        <translation>请从获取当前版本的地方获取最新版本的 Strata。</translation>
+    </message>
+    <message>
         <source>The list of versions at {host} is older than one that was seen before, so it is not used.</source>
         <translation>{host} 的版本列表比之前见过的更旧，因此未采用。</translation>
     </message>
