@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -248,6 +249,31 @@ def test_cancelled_it_keeps_what_came_and_continues_from_there(
     assert [seen.range for seen in makers.there.server.seen if "part-1" in seen.path] == [None, f"bytes={there}-"]
 
 
+def test_cancelled_and_quit_at_once_it_does_not_go_on_by_itself(
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost
+) -> None:
+    makers.there.server.faults.append(Fault("part-1", stall_after=64 << 10))
+    gpu = makers.start(engine)
+    accept_offer(qtbot, gpu)
+    qtbot.waitUntil(lambda: makers.there.server.sent("part-1") > 0)
+    gpu.cancel()
+    gpu.close()
+    assert makers.folders.read() == Kept()
+
+
+def test_nothing_is_said_of_a_question_that_was_declined(qtbot: QtBot, makers: Makers, engine: FakeEngineHost) -> None:
+    makers.there.files["list.json"] = b"<html>"
+    gpu = makers.start(engine)
+    wait_for(qtbot, gpu, GpuState.AVAILABLE)
+    gpu.ask()
+    gpu.decline()
+    assert gpu._pool.waitForDone(WAIT_MS)
+    QApplication.processEvents()
+    assert (gpu.status.state, gpu.status.problem) == (GpuState.AVAILABLE, None)
+    gpu.ask()
+    qtbot.waitUntil(lambda: gpu.status.problem is not None)
+
+
 def test_a_download_can_be_thrown_away(qtbot: QtBot, makers: Makers, engine: FakeEngineHost) -> None:
     (makers.folders.root / ".download").mkdir(parents=True)
     (makers.folders.root / ".download" / "a.zip.part").write_bytes(b"x" * 1000)
@@ -320,6 +346,26 @@ def test_a_runtime_that_no_longer_starts_is_set_aside_and_can_be_tried_again(
     gpu.try_again()
     wait_for(qtbot, gpu, GpuState.IN_USE)
     assert engine.runtimes == (makers.folders.folder(NAME),)
+
+
+def test_an_engine_that_fails_while_the_driver_is_looked_for_is_not_forgotten(
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost
+) -> None:
+    installed(makers)
+    is_found = threading.Event()
+    source = ListSource(makers.there.address, makers.folders.root.parent / "list.json", keys=KEYS)
+    gpu = GpuRuntime(makers.folders, source, makers.bundle, look=lambda: DRIVER if is_found.wait(10) else None)
+    makers.made.append(gpu)
+    engine.reply("torch_report", EngineFault("Something went wrong inside the engine (torch_report: ImportError)."))
+    gpu.follow(engine)
+    gpu.start()
+    with qtbot.waitSignal(gpu.fell_back):
+        engine.restart()
+    is_found.set()
+    wait_for(qtbot, gpu, GpuState.SET_ASIDE)
+    qtbot.waitUntil(lambda: makers.folders.read().set_aside == NAME)
+    assert "ImportError" in gpu.status.reason
+    assert gpu.status.installed > 300_000
 
 
 def test_after_an_update_of_strata_the_old_runtime_is_not_used_and_goes(
