@@ -44,7 +44,11 @@ def try_runtime(
     ours, theirs = context.Pipe()
     process = context.Process(target=run_worker, args=(theirs, options), name="strata-trial", daemon=True)
     with closing(theirs):
-        process.start()
+        try:
+            process.start()
+        except OSError as error:
+            ours.close()
+            raise describe_death(None, detail=repr(error)) from error
     try:
         with closing(ours):
             answer = _ask(ours, Request(1, "check_device", (device,)), check, longest_s)
