@@ -4673,6 +4673,14 @@
         <translation>请稍后或换一个网络重试。没有任何改动。</translation>
     </message>
     <message>
+        <source>The proxy that is set for Strata or for the system cannot be used.</source>
+        <translation>为 Strata 或系统设置的代理无法使用。</translation>
+    </message>
+    <message>
+        <source>Set one whose address begins with http:// or https://.</source>
+        <translation>请设置地址以 http:// 或 https:// 开头的代理。</translation>
+    </message>
+    <message>
         <source>Try again later.</source>
         <translation>请稍后重试。</translation>
     </message>

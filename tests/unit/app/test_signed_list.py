@@ -149,3 +149,10 @@ def test_a_list_that_does_not_end_is_not_called_a_forgery(tmp_path: Path, monkey
         there.publish()
         with pytest.raises(HubUnreachable, match="does not answer"):
             ListSource(there.address, tmp_path / "list.json", keys=KEYS).fetch()
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://127.0.0.1:port"])
+def test_a_proxy_that_cannot_be_used_is_said_without_its_password(tmp_path: Path, proxy: str) -> None:
+    source = ListSource("http://127.0.0.1:1/list.json", tmp_path / "list.json", keys=KEYS, proxy=lambda: proxy)
+    with pytest.raises(HubUnreachable, match="proxy that is set"):
+        source.fetch()
