@@ -92,7 +92,7 @@ def _ask(
 
 
 def _require_sound(found: DeviceCheck) -> DeviceCheck:
-    if found.difference > found.allowed_difference:
+    if not found.difference <= found.allowed_difference:  # whatever is no number either
         raise TrialFailed(
             QCoreApplication.translate("Gpu", "What {name} computes differs from what the processor computes.").format(
                 name=found.name

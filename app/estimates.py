@@ -246,7 +246,7 @@ def estimate(shape: ModelShape, machine: MachineReport) -> Estimate | Shortage:
     on_host = host_slots = 0.0
     host_cached = 0
     if memory.bus is not None:
-        host_room = memory.host - experts.least_bytes
+        host_room = max(memory.host - experts.least_bytes, 0.0)
         on_host, host_slots = (away, 0.0) if away <= host_room else _fill(shape, host_room, away)
         host_cached = _cached_experts(experts, host_room - on_host - host_slots)
     missed = _missed_bytes(experts, max(cached, host_cached))

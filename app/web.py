@@ -61,7 +61,8 @@ def explain_web(error: Exception, url: str) -> EngineError:
         status = error.response.status_code
         kind = HubBusy if status in _PASSING else HubError
         said = QCoreApplication.translate("Web", "{host} answered with an error ({status}).")
-        return kind(said.format(host=host, status=status), again, detail=detail)
+        # Without the address: where it was led to may be signed, as good as a password.
+        return kind(said.format(host=host, status=status), again, detail=f"{status} {error.response.reason_phrase}")
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         said = QCoreApplication.translate(
             "Web",
