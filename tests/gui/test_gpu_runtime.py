@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -477,6 +478,31 @@ def test_a_problem_is_shown_below_with_its_details(qtbot: QtBot, services: Servi
     press(panel, "Use my NVIDIA graphics card")
     qtbot.waitUntil(panel.problem.isVisible)
     assert "is not signed by the makers of Strata" in panel.problem.message()
+
+
+class Windows(QObject):
+    """Everything that was shown as a window of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[QWidget] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.shown.append(watched)
+        return False
+
+
+def test_nothing_of_the_settings_shows_up_as_a_window_while_they_are_made(
+    qtbot: QtBot, services: Services, qapp: QApplication, tmp_path: Path
+) -> None:
+    windows = Windows()
+    qapp.installEventFilter(windows)
+    updates = UpdateCheck(ListSource("", tmp_path / "list.json"), services.settings)
+    page = SettingsPage(replace(services, updates=updates))
+    qtbot.addWidget(page)
+    qapp.removeEventFilter(windows)
+    assert windows.shown == []
 
 
 def test_looking_for_a_newer_version_says_what_is_new_as_plain_text(
