@@ -362,7 +362,10 @@ class GpuRuntime(QObject):
 
     @Slot(str)
     def _take_death(self, reason: str) -> None:
-        if self._overlay and (not self._is_proved or (self._engine and self._engine.state is EngineState.DEAD)):
+        is_dead = self._engine is not None and self._engine.state is EngineState.DEAD
+        if self._unwanted and is_dead:  # there will be no engine that is ready
+            self._remove_unwanted()
+        if self._overlay and (is_dead or not self._is_proved):
             self._fall_back(reason)
 
     def _fall_back(self, reason: str) -> None:

@@ -369,6 +369,20 @@ def test_an_engine_that_fails_while_the_driver_is_looked_for_is_not_forgotten(
     assert gpu.status.installed > 300_000
 
 
+def test_it_is_removed_also_where_no_engine_starts_any_more(
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(makers)
+    gpu = makers.start(engine)
+    wait_for(qtbot, gpu, GpuState.IN_USE)
+    monkeypatch.setattr(engine, "start", lambda: None)
+    gpu.remove()
+    assert gpu.status.state is GpuState.REMOVING
+    engine.die(restarts=False)
+    wait_for(qtbot, gpu, GpuState.AVAILABLE)
+    assert not makers.folders.folder(NAME).exists()
+
+
 def test_after_an_update_of_strata_the_old_runtime_is_not_used_and_goes(
     qtbot: QtBot, makers: Makers, engine: FakeEngineHost
 ) -> None:
