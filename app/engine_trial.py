@@ -44,7 +44,11 @@ def try_runtime(
     ours, theirs = context.Pipe()
     process = context.Process(target=run_worker, args=(theirs, options), name="strata-trial", daemon=True)
     with closing(theirs):
-        process.start()
+        try:
+            process.start()
+        except OSError as error:
+            ours.close()
+            raise describe_death(None, detail=repr(error)) from error
     try:
         with closing(ours):
             answer = _ask(ours, Request(1, "check_device", (device,)), check, longest_s)
@@ -88,7 +92,7 @@ def _ask(
 
 
 def _require_sound(found: DeviceCheck) -> DeviceCheck:
-    if found.difference > found.allowed_difference:
+    if not found.difference <= found.allowed_difference:  # whatever is no number either
         raise TrialFailed(
             QCoreApplication.translate("Gpu", "What {name} computes differs from what the processor computes.").format(
                 name=found.name

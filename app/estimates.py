@@ -36,8 +36,8 @@ _KEY_WIDTH = 1024
 _ASSUMED_BUS = 12e9
 _ASSUMED_DEVICE_MEMORY = 200e9
 _ASSUMED_PRODUCT_S = 80e-6
-"""Bytes per second. The probe measures the disk and the processor; these two are those of a modest graphics
-card (PCIe 3 x16, 200 GB/s) and matter only where little or nothing is read from the disk."""
+"""Bytes per second, and seconds. The probe measures the disk and the processor; these three are those of a modest
+graphics card (PCIe 3 x16, 200 GB/s) and matter only where little or nothing is read from the disk."""
 
 _BYTES_EXPANDED = 2
 """Packed experts are expanded to bfloat16."""
@@ -246,7 +246,7 @@ def estimate(shape: ModelShape, machine: MachineReport) -> Estimate | Shortage:
     on_host = host_slots = 0.0
     host_cached = 0
     if memory.bus is not None:
-        host_room = memory.host - experts.least_bytes
+        host_room = max(memory.host - experts.least_bytes, 0.0)
         on_host, host_slots = (away, 0.0) if away <= host_room else _fill(shape, host_room, away)
         host_cached = _cached_experts(experts, host_room - on_host - host_slots)
     missed = _missed_bytes(experts, max(cached, host_cached))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +16,16 @@ from urllib.parse import urlsplit
 from PySide6.QtCore import QCoreApplication
 
 from app.bundle import Bundle
-from app.signed_list import MOST_BYTES, ListRefused, ListTooOld, PublishedList, list_file, read_list, shipped_keys
+from app.signed_list import (
+    MOST_BYTES,
+    ListRefused,
+    ListTooOld,
+    ListUnreadable,
+    PublishedList,
+    list_file,
+    read_list,
+    shipped_keys,
+)
 from app.web import explain_web, open_client
 from engine.errors import EngineError, HubError, HubUntrusted
 
@@ -32,7 +42,10 @@ def shipped_address(shipped: Bundle | None) -> str:
 
 
 class ListSource:
-    """``address`` "" where this program does not know of any list. ``proxy`` is asked anew each time."""
+    """``address`` "" where this program does not know of any list. ``proxy`` is asked anew each time.
+
+    ``fetch`` may be called from several threads at once.
+    """
 
     def __init__(
         self,
@@ -46,16 +59,18 @@ class ListSource:
         self._file = file
         self._keys = keys
         self._proxy = proxy
+        self._remembering = threading.Lock()
 
     def fetch(self) -> PublishedList:
         """Raises ``EngineError``; what was remembered then stays."""
         keys = shipped_keys() if self._keys is None else self._keys
         data = self._read_answer()
-        try:
-            found = read_list(data, keys, least_serial=self._seen(keys))
-        except ListRefused as error:
-            raise _explain_refusal(error, self.address) from error
-        self._remember(data)
+        with self._remembering:
+            try:
+                found = read_list(data, keys, least_serial=self._seen(keys))
+            except ListRefused as error:
+                raise _explain_refusal(error, self.address) from error
+            self._remember(data)
         return found
 
     def _read_answer(self) -> bytes:
@@ -68,8 +83,10 @@ class ListSource:
                 response.raise_for_status()
                 for chunk in response.iter_bytes():
                     data += chunk
-                    if len(data) > MOST_BYTES or time.monotonic() > ends_at:
+                    if len(data) > MOST_BYTES:
                         break
+                    if time.monotonic() > ends_at:
+                        raise httpx2.ReadTimeout(f"the list has not ended after {LONGEST_S} s")
         except (httpx2.HTTPError, OSError) as error:
             raise explain_web(error, self.address) from error
         except httpx2.InvalidURL as error:
@@ -96,6 +113,10 @@ class ListSource:
 
 def _explain_refusal(error: ListRefused, address: str) -> EngineError:
     host = urlsplit(address).hostname or address
+    if isinstance(error, ListUnreadable):
+        said = QCoreApplication.translate("Web", "The list of versions at {host} is made for a newer Strata than this.")
+        step = QCoreApplication.translate("Web", "Get the newest Strata from where you got this one.")
+        return HubError(said.format(host=host), step, detail=str(error))
     if isinstance(error, ListTooOld):
         said = QCoreApplication.translate(
             "Web", "The list of versions at {host} is older than one that was seen before, so it is not used."

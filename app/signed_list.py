@@ -7,7 +7,6 @@ go in, a frozen list comes out; must not know where they come from. ``packaging/
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Mapping
@@ -29,6 +28,10 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 class ListRefused(Exception):
     """One sentence for the log: what is wrong with the bytes."""
+
+
+class ListUnreadable(ListRefused):
+    """It is genuine, and says what this program does not understand: made for a newer one."""
 
 
 class ListTooOld(ListRefused):
@@ -94,7 +97,9 @@ def shipped_keys() -> dict[str, bytes]:
 
 
 def read_list(data: bytes, keys: Mapping[str, bytes], *, least_serial: int = 0) -> PublishedList:
-    """Raises ``ListRefused``; ``ListTooOld`` below ``least_serial``."""
+    """Raises ``ListRefused``; where it is genuine all the same ``ListUnreadable``, or ``ListTooOld`` below
+    ``least_serial``.
+    """
     if len(data) > MOST_BYTES:
         raise ListRefused(f"the list is larger than {MOST_BYTES} bytes")
     try:
@@ -107,8 +112,8 @@ def read_list(data: bytes, keys: Mapping[str, bytes], *, least_serial: int = 0) 
         raise ListRefused("no signature of a key this program knows")
     try:
         found = _read(json.loads(text))
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ListRefused(f"not what schema {SCHEMA} says: {error!r}") from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ListUnreadable(f"not what schema {SCHEMA} says: {error!r}") from error
     if found.serial < least_serial:
         raise ListTooOld(f"serial {found.serial}; {least_serial} was seen before")
     return found
@@ -135,8 +140,12 @@ def _is_genuine(text: str, signature: object, key: bytes) -> bool:
     if not isinstance(signature, str):
         return False
     try:
-        Ed25519PublicKey.from_public_bytes(key).verify(base64.b64decode(signature, validate=True), signed_bytes(text))
-    except (InvalidSignature, binascii.Error):
+        given, said = base64.b64decode(signature, validate=True), signed_bytes(text)
+    except ValueError:  # no base64, or halves of characters that UTF-8 does not have
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(given, said)
+    except InvalidSignature:
         return False
     return True
 

@@ -77,7 +77,8 @@ class UpdateCheck(QObject):
 
     def look(self) -> None:
         """Once a week, where the user allowed it."""
-        is_due = self._now() - self._settings.value(UPDATES_ASKED_AT) >= WEEK_S
+        # A clock that was ahead once must not keep it silent for years.
+        is_due = not 0 <= self._now() - self._settings.value(UPDATES_ASKED_AT) < WEEK_S
         if self._settings.value(UPDATES_WEEKLY) and is_due and self.can_ask:
             self._ask(is_by_itself=True)
 

@@ -28,15 +28,25 @@ _PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 
 def open_client(proxy: str = "") -> httpx2.Client:
-    """``proxy`` "" for the system's own settings. Certificates are those the system trusts."""
+    """``proxy`` "" for the system's own settings. Certificates are those the system trusts.
+
+    Raises ``EngineError`` where the proxy is of a kind that cannot be used, or its address is none.
+    """
     import httpx2
 
-    return httpx2.Client(
-        proxy=proxy or None,
-        timeout=httpx2.Timeout(READ_S, connect=CONNECT_S),
-        follow_redirects=True,
-        headers={"User-Agent": f"Strata/{__version__}", "Accept-Encoding": "identity"},
-    )
+    try:
+        return httpx2.Client(
+            proxy=proxy or None,
+            timeout=httpx2.Timeout(READ_S, connect=CONNECT_S),
+            follow_redirects=True,
+            headers={"User-Agent": f"Strata/{__version__}", "Accept-Encoding": "identity"},
+        )
+    except (ImportError, ValueError, httpx2.InvalidURL) as error:  # ImportError: SOCKS needs a package of its own
+        raise HubUnreachable(
+            QCoreApplication.translate("Web", "The proxy that is set for Strata or for the system cannot be used."),
+            QCoreApplication.translate("Web", "Set one whose address begins with http:// or https://."),
+            detail=type(error).__name__,  # the rest may quote a password
+        ) from error
 
 
 def explain_web(error: Exception, url: str) -> EngineError:
@@ -51,7 +61,8 @@ def explain_web(error: Exception, url: str) -> EngineError:
         status = error.response.status_code
         kind = HubBusy if status in _PASSING else HubError
         said = QCoreApplication.translate("Web", "{host} answered with an error ({status}).")
-        return kind(said.format(host=host, status=status), again, detail=detail)
+        # Without the address: where it was led to may be signed, as good as a password.
+        return kind(said.format(host=host, status=status), again, detail=f"{status} {error.response.reason_phrase}")
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         said = QCoreApplication.translate(
             "Web",

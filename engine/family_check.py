@@ -20,7 +20,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 from engine.backends.base import Backend
 from engine.backends.torch_backend import CpuBackend, open_backend
 from engine.cancel import CancelToken
-from engine.errors import DeviceUnavailable
+from engine.errors import DeviceUnavailable, NotFinite
 from engine.generation.kv_cache import KvCache
 from engine.generation.torch_runner import TorchRunner
 from engine.probe import report_torch
@@ -93,7 +93,7 @@ def check_device(device: str) -> DeviceCheck:
             checkpoint = _make_checkpoint("llama", Path(folder, "checkpoint"))
             want, _ = _plain_outputs(checkpoint)
             _, got, _ = _streamed_outputs(checkpoint, Path(folder, "data"), backend)
-    except RuntimeError as error:  # torch's own class for everything a driver says (2.13)
+    except (RuntimeError, NotFinite) as error:  # RuntimeError: all that a driver says, in torch's words (2.13)
         raise DeviceUnavailable(
             "The graphics card does not compute.",
             "Update its driver, close other programs that use the card, then try again.",

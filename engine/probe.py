@@ -75,14 +75,16 @@ def measure_compute_speed(backend: Backend, dtype: torch.dtype) -> ComputeSpeed:
         vector = torch.full((1, 1, _COLUMNS), 0.01, dtype=dtype, device=backend.device)
         large_s = [_time(backend, partial(linear, vector, weight)) for _ in range(3) for weight in weights]
         speed = _MATRIX_BYTES / statistics.median(large_s[1:])
-        small = [part for weight in weights for part in weight.flatten()[: _SMALL * _SMALL * 32].split(_SMALL * _SMALL)]
+        count = _MATRIX_BYTES // dtype.itemsize // _SMALL**2
+        small = [weight.flatten()[: count * _SMALL**2].view(count, _SMALL, _SMALL) for weight in weights]
         vector = vector[..., :_SMALL]
 
         def products() -> None:
-            for part in small:
-                _between_products(linear(vector, part.view(_SMALL, _SMALL)))
+            for parts in small:
+                for part in parts:
+                    _between_products(linear(vector, part))
 
-        seconds = min(_time(backend, products) for _ in range(2)) / len(small)
+        seconds = min(_time(backend, products) for _ in range(2)) / (count * len(small))
     return ComputeSpeed(speed, max(seconds - _SMALL * _SMALL * dtype.itemsize / speed, 0.0))
 
 

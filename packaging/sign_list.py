@@ -69,8 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             given.list.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         elif given.command == "sign":
             envelope = signed(read_envelope(given.list), read_key(given.key), given.name)
-            given.out.write_text(json.dumps(envelope, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            read_list(given.out.read_bytes(), shipped_keys())
+            data = json.dumps(envelope, indent=1, ensure_ascii=False) + "\n"
+            # By this key alone: one signature more that nobody believes would not be noticed beside a good one.
+            read_list(data.encode(), {name: key for name, key in shipped_keys().items() if name == given.name})
+            given.out.write_text(data, encoding="utf-8")
         else:
             found = read_list(given.out.read_bytes(), shipped_keys())
             print(f"serial {found.serial}, Strata {found.release.version}, {len(found.runtimes)} runtimes")

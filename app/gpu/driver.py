@@ -52,13 +52,21 @@ def find_driver() -> Driver | None:
     """None where there is none, or it does not work."""
     if sys.platform == "darwin":
         return None
-    tool = shutil.which("nvidia-smi")
+    tool = _find_tool()
     found = ask_tool(lambda arguments: _run([tool, *arguments])) if tool is not None else None
     if found is None and sys.platform == "linux":
         found = read_kernel_module(_PROC)
     if found is None and os.name == "nt":
         found = _ask_library()
     return found
+
+
+def _find_tool() -> str | None:
+    """On Windows only where drivers put it: looked for by its name, one in the current folder would be run first."""
+    if sys.platform != "win32":
+        return shutil.which("nvidia-smi")
+    tool = Path(os.environ.get("SYSTEMROOT", r"C:\Windows"), "System32", "nvidia-smi.exe")
+    return str(tool) if tool.is_file() else None
 
 
 def ask_tool(run: Runner) -> Driver | None:

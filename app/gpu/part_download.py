@@ -126,6 +126,7 @@ class PartDownload:
         try:
             with self._client.stream("GET", self._part.url, headers=self._range_of(file.tell())) as response:
                 self._socket = socket_of(response)
+                self._raise_if_stopped()  # whoever stopped it before had no connection to break off
                 if response.status_code == 416:  # no such range: another file than before
                     self._restart(file)
                     raise explain_short(self._part.url)
@@ -161,7 +162,7 @@ class PartDownload:
 
     def _note_validator(self, response: httpx2.Response) -> None:
         etag = response.headers.get("ETag", "")
-        if etag and not etag.startswith("W/"):
+        if etag and etag.isascii() and not etag.startswith("W/"):
             self._validator_file.write_text(json.dumps(etag), encoding="utf-8")
         else:
             self._validator_file.unlink(missing_ok=True)

@@ -61,15 +61,18 @@ class RuntimeFolders:
         return self.root / ".download" / f"{part.sha256[:24]}.zip"
 
     def read(self) -> Kept:
+        return self._read() or Kept()
+
+    def _read(self) -> Kept | None:
+        """None where nobody can tell."""
         try:
             row = json.loads((self.root / "state.json").read_text(encoding="utf-8"))
-            kept = Kept(str(row["in_use"]), str(row["set_aside"]), str(row["reason"]), bool(row["is_installing"]))
+            return Kept(str(row["in_use"]), str(row["set_aside"]), str(row["reason"]), bool(row["is_installing"]))
         except FileNotFoundError:
             return Kept()
         except (OSError, ValueError, TypeError, KeyError) as error:
             log.warning("%s cannot be read (%r), so no runtime is in use", self.root / "state.json", error)
-            return Kept()
-        return kept
+            return None
 
     def write(self, kept: Kept) -> None:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -101,9 +104,9 @@ class RuntimeFolders:
         shutil.rmtree(away, ignore_errors=True)
 
     def sweep(self) -> None:
-        """What an earlier run left half done, and runtimes that nothing points to."""
-        kept = self.read()
-        if not self.root.is_dir():
+        """What an earlier run left half done, and runtimes that nothing points to; nothing where nobody can tell."""
+        kept = self._read()
+        if kept is None or not self.root.is_dir():
             return
         named = {kept.in_use, kept.set_aside, ".download", "state.json"}
         for path in list(self.root.iterdir()):

@@ -93,8 +93,10 @@ class GpuRuntime(QObject):
         self._is_proved = False
         self._is_new = False
         self._is_closed = False
+        self._is_cancelled = False
         self._fall: str | None = None
         self._unwanted = ""
+        self._asked = 0
         self._moved_at = 0.0
         self.status = GpuStatus()
         self._told.connect(self._take_amount)
@@ -115,8 +117,9 @@ class GpuRuntime(QObject):
 
     def start(self) -> None:
         """Looks what is there, and goes on with what was under way when the program ended."""
+        known = self._kept
         if self._label is not None:
-            self._do(self._find, self._take_found)
+            self._do(self._find, lambda found: self._take_found(found, known))
 
     def close(self) -> None:
         """What runs goes on at the next start. Blocks until its thread has let go, three seconds at most."""
@@ -129,7 +132,7 @@ class GpuRuntime(QObject):
         """The user wants to know what it takes: the first request to the network."""
         if self.status.state is GpuState.AVAILABLE:
             self._show(GpuState.ASKING, problem=None)
-            self._do(self._find_offer, self._take_offer)
+            self._look_for_offer(self._take_offer)
 
     def decline(self) -> None:
         """Of an offer, or of waiting for one, before anything was downloaded for it."""
@@ -147,6 +150,7 @@ class GpuRuntime(QObject):
 
     def cancel(self) -> None:
         """Of what is fetched, unpacked or tried. What was downloaded is kept."""
+        self._is_cancelled = True
         if self._installation is not None:
             self._installation.stop()
 
@@ -208,7 +212,7 @@ class GpuRuntime(QObject):
         try:
             work()
         except Interrupted:
-            if not self._is_closed:
+            if self._is_cancelled or not self._is_closed:
                 self._folders.write(replace(self._folders.read(), is_installing=False))
             return None
         except EngineError as error:
@@ -220,9 +224,10 @@ class GpuRuntime(QObject):
 
     # In the GUI thread
 
-    @Slot(object)
-    def _take_found(self, found: _Found) -> None:
-        self._kept, self._driver = found.kept, found.driver
+    def _take_found(self, found: _Found, known: Kept) -> None:
+        if self._kept is known:  # else the engine has gone back to the processor meanwhile
+            self._kept = found.kept
+        self._driver = found.driver
         cards = found.driver.cards if found.driver else ()
         names = ", ".join(dict.fromkeys(card.name for card in cards))
         driver = found.driver.version_text if found.driver else ""
@@ -232,17 +237,27 @@ class GpuRuntime(QObject):
         self._rest()
         if found.kept.is_installing and self.status.state is GpuState.AVAILABLE:
             self._show(GpuState.ASKING)
-            self._do(self._find_offer, self._go_on_with)
+            self._look_for_offer(self._go_on_with)
 
-    @Slot(object)
+    def _look_for_offer(self, take: Callable[[Offer], object]) -> None:
+        """What came of it is nobody's business once it was declined, or asked for anew."""
+        self._asked += 1
+        number = self._asked
+
+        def is_wanted() -> bool:
+            return self.status.state is GpuState.ASKING and number == self._asked
+
+        self._do(
+            self._find_offer,
+            lambda offer: take(offer) if is_wanted() else None,
+            lambda error: self._take_failure(error) if is_wanted() else None,
+        )
+
     def _take_offer(self, offer: Offer) -> None:
-        if self.status.state is GpuState.ASKING:
-            self._show(GpuState.OFFERED, offer=offer)
+        self._show(GpuState.OFFERED, offer=offer)
 
-    @Slot(object)
     def _go_on_with(self, offer: Offer) -> None:
-        if self.status.state is GpuState.ASKING:
-            self._begin(offer.entry)
+        self._begin(offer.entry)
 
     def _begin(self, entry: RuntimeEntry) -> None:
         installation = self._new_installation()
@@ -257,6 +272,7 @@ class GpuRuntime(QObject):
         self._do(work, self._take_installed)
 
     def _new_installation(self) -> Installation:
+        self._is_cancelled = False
         self._installation = Installation(
             self._folders,
             shipped=self._shipped,
@@ -346,7 +362,10 @@ class GpuRuntime(QObject):
 
     @Slot(str)
     def _take_death(self, reason: str) -> None:
-        if self._overlay and (not self._is_proved or (self._engine and self._engine.state is EngineState.DEAD)):
+        is_dead = self._engine is not None and self._engine.state is EngineState.DEAD
+        if self._unwanted and is_dead:  # there will be no engine that is ready
+            self._remove_unwanted()
+        if self._overlay and (is_dead or not self._is_proved):
             self._fall_back(reason)
 
     def _fall_back(self, reason: str) -> None:
@@ -403,12 +422,17 @@ class GpuRuntime(QObject):
         self.status = replace(self.status, state=state or self.status.state, **changes)  # pyright: ignore[reportArgumentType]
         self.changed.emit()
 
-    def _do(self, work: Callable[[], object], take: Callable[..., object]) -> None:
+    def _do(
+        self,
+        work: Callable[[], object],
+        take: Callable[..., object],
+        take_failure: Callable[[Exception], object] | None = None,
+    ) -> None:
         if self._is_closed:
             return
         background = Background(work, self, pool=self._pool)
         background.done.connect(take)
-        background.failed.connect(self._take_failure)
+        background.failed.connect(take_failure or self._take_failure)
 
     @Slot(object)
     def _take_failure(self, error: Exception) -> None:

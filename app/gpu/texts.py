@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from PySide6.QtCore import QCoreApplication
 
+from app.engine_texts import shown_text
 from app.gpu.choice import NothingSuits
 from app.gpu.driver import Driver
 from app.gpu.meter import Amount
@@ -70,7 +71,9 @@ def sentence(status: GpuStatus) -> str:
                 size=format_size(status.installed)
             )
         case GpuState.SET_ASIDE:
-            return translate("Gpu", "Not in use: models run on the processor. {reason}").format(reason=status.reason)
+            return translate("Gpu", "Not in use: models run on the processor. {reason}").format(
+                reason=shown_text(status.reason)
+            )
         case GpuState.REMOVING:
             return translate("Gpu", "The engine goes back to the processor…")
 

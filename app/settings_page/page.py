@@ -174,7 +174,7 @@ class SettingsPage(QWidget):
         keys.clicked.connect(self.shortcuts_requested)
         logs = button(self.tr("Open log folder"))
         logs.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.paths.logs_dir))))
-        update = UpdateRow(self._services.updates)
+        update = UpdateRow(self._services.updates, self)  # shows itself: without a parent as a window
         about = button(self.tr("About Strata"))
         about.clicked.connect(self.about_requested)
         return [

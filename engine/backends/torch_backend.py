@@ -7,6 +7,7 @@ their own, ordered against computing by events, so nothing ever waits on the hos
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -19,6 +20,9 @@ from engine.errors import DeviceUnavailable
 from engine.weights.direct_io import aligned_buffer, round_up
 
 ACCELERATORS = ("cuda", "xpu", "mps")
+
+_PINNED_AS_ASKED = "pinned_max_round_threshold_mb:1,pinned_max_cached_size_mb:1"
+"""torch otherwise rounds pinned memory up to a power of two, 33 GB to 64, and keeps what was freed (2.13)."""
 
 
 def open_backend(device: str = "auto") -> Backend:
@@ -101,7 +105,10 @@ class AcceleratorBackend:
         self.name = device
         self.device = torch.device(device)
         self._copy_stream = torch.Stream(device=self.device)
+        self._copying = threading.Lock()
         self._can_pin = device in ("cuda", "xpu")
+        if self._can_pin and torch.__version__ >= "2.13":
+            cast(Any, torch)._C._accelerator_setAllocatorSettings(_PINNED_AS_ASKED)
 
     def allocate_host(self, nbytes: int) -> HostBuffer:
         if not self._can_pin:
@@ -117,10 +124,12 @@ class AcceleratorBackend:
         return DeviceSlot(tensor, torch.Event(device=self.device), torch.Event(device=self.device))
 
     def start_copy(self, source: torch.Tensor, slot: DeviceSlot) -> Callable[[], None]:
-        self._copy_stream.wait_event(slot.used)
-        with torch.inference_mode(), self._copy_stream:
-            slot.tensor[: source.numel()].copy_(source, non_blocking=True)
-        slot.copied.record(self._copy_stream)
+        # A stream keeps for itself where whoever entered it came from, and cannot be entered twice (torch 2.9).
+        with self._copying:
+            self._copy_stream.wait_event(slot.used)
+            with torch.inference_mode(), self._copy_stream:
+                slot.tensor[: source.numel()].copy_(source, non_blocking=True)
+            slot.copied.record(self._copy_stream)
         return slot.copied.synchronize
 
     def begin_use(self, slot: DeviceSlot) -> None:
@@ -148,3 +157,5 @@ class AcceleratorBackend:
         self.synchronize()
         gc.collect()
         torch.accelerator.empty_cache() if hasattr(torch.accelerator, "empty_cache") else torch.cuda.empty_cache()
+        if self._can_pin and hasattr(torch.accelerator, "empty_host_cache"):
+            torch.accelerator.empty_host_cache()

@@ -297,7 +297,8 @@ class _Call:
             return
         while not arrival.wait(WAIT_STEP_S, nbytes):
             self._on_wait()
-        if arrival.ticket.is_done:
+        # A reader may have failed at its end since; the next who wants that is told, and ``close`` forgets it.
+        if arrival.ticket.is_done and arrival.ticket.error is None:
             del self._arriving[key]
 
     def _make_room_for(self, key: ExpertKey) -> None:

@@ -250,7 +250,8 @@ def _plan_with_staging(
 ) -> ResidencyPlan:
     """``staging`` host slots are for experts on their way to the device, taken off what blocks may use.
 
-    What blocks leave of either memory is for experts that stay.
+    What blocks leave of either memory is for experts that stay; where the device has room for all of them, none has to
+    stay in main memory too.
     """
     rest = Budgets(
         budgets.device_bytes - experts.floor_nbytes,
@@ -264,10 +265,13 @@ def _plan_with_staging(
     count = min(experts.floor_slots + spare // experts.slot_nbytes, experts.count)
     host_slots = sum(slots.nbytes * held for slots, held in zip(plan.device_slots, plan.host_slot_counts, strict=True))
     host_spare = rest.host_bytes - plan.host_bytes - host_slots
+    host = staging
+    if not is_unified and count < experts.count:
+        host = min(staging + host_spare // experts.slot_nbytes, experts.count)
     slots = ExpertSlots(
         experts.slot_nbytes,
         count,
-        0 if is_unified else min(staging + host_spare // experts.slot_nbytes, experts.count),
+        host,
         experts.floor_slots,
         experts.count,
         experts.routed_slots,

@@ -4653,6 +4653,14 @@
 <context>
     <name>Web</name>
     <message>
+        <source>The list of versions at {host} is made for a newer Strata than this.</source>
+        <translation>{host} 的版本列表是为更新版本的 Strata 制作的。</translation>
+    </message>
+    <message>
+        <source>Get the newest Strata from where you got this one.</source>
+        <translation>请从获取当前版本的地方获取最新版本的 Strata。</translation>
+    </message>
+    <message>
         <source>The list of versions at {host} is older than one that was seen before, so it is not used.</source>
         <translation>{host} 的版本列表比之前见过的更旧，因此未采用。</translation>
     </message>
@@ -4663,6 +4671,14 @@
     <message>
         <source>Try again later, or on another network. Nothing has changed.</source>
         <translation>请稍后或换一个网络重试。没有任何改动。</translation>
+    </message>
+    <message>
+        <source>The proxy that is set for Strata or for the system cannot be used.</source>
+        <translation>为 Strata 或系统设置的代理无法使用。</translation>
+    </message>
+    <message>
+        <source>Set one whose address begins with http:// or https://.</source>
+        <translation>请设置地址以 http:// 或 https:// 开头的代理。</translation>
     </message>
     <message>
         <source>Try again later.</source>

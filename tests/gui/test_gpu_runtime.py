@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -248,6 +250,31 @@ def test_cancelled_it_keeps_what_came_and_continues_from_there(
     assert [seen.range for seen in makers.there.server.seen if "part-1" in seen.path] == [None, f"bytes={there}-"]
 
 
+def test_cancelled_and_quit_at_once_it_does_not_go_on_by_itself(
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost
+) -> None:
+    makers.there.server.faults.append(Fault("part-1", stall_after=64 << 10))
+    gpu = makers.start(engine)
+    accept_offer(qtbot, gpu)
+    qtbot.waitUntil(lambda: makers.there.server.sent("part-1") > 0)
+    gpu.cancel()
+    gpu.close()
+    assert makers.folders.read() == Kept()
+
+
+def test_nothing_is_said_of_a_question_that_was_declined(qtbot: QtBot, makers: Makers, engine: FakeEngineHost) -> None:
+    makers.there.files["list.json"] = b"<html>"
+    gpu = makers.start(engine)
+    wait_for(qtbot, gpu, GpuState.AVAILABLE)
+    gpu.ask()
+    gpu.decline()
+    assert gpu._pool.waitForDone(WAIT_MS)
+    QApplication.processEvents()
+    assert (gpu.status.state, gpu.status.problem) == (GpuState.AVAILABLE, None)
+    gpu.ask()
+    qtbot.waitUntil(lambda: gpu.status.problem is not None)
+
+
 def test_a_download_can_be_thrown_away(qtbot: QtBot, makers: Makers, engine: FakeEngineHost) -> None:
     (makers.folders.root / ".download").mkdir(parents=True)
     (makers.folders.root / ".download" / "a.zip.part").write_bytes(b"x" * 1000)
@@ -320,6 +347,40 @@ def test_a_runtime_that_no_longer_starts_is_set_aside_and_can_be_tried_again(
     gpu.try_again()
     wait_for(qtbot, gpu, GpuState.IN_USE)
     assert engine.runtimes == (makers.folders.folder(NAME),)
+
+
+def test_an_engine_that_fails_while_the_driver_is_looked_for_is_not_forgotten(
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost
+) -> None:
+    installed(makers)
+    is_found = threading.Event()
+    source = ListSource(makers.there.address, makers.folders.root.parent / "list.json", keys=KEYS)
+    gpu = GpuRuntime(makers.folders, source, makers.bundle, look=lambda: DRIVER if is_found.wait(10) else None)
+    makers.made.append(gpu)
+    engine.reply("torch_report", EngineFault("Something went wrong inside the engine (torch_report: ImportError)."))
+    gpu.follow(engine)
+    gpu.start()
+    with qtbot.waitSignal(gpu.fell_back):
+        engine.restart()
+    is_found.set()
+    wait_for(qtbot, gpu, GpuState.SET_ASIDE)
+    qtbot.waitUntil(lambda: makers.folders.read().set_aside == NAME)
+    assert "ImportError" in gpu.status.reason
+    assert gpu.status.installed > 300_000
+
+
+def test_it_is_removed_also_where_no_engine_starts_any_more(
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(makers)
+    gpu = makers.start(engine)
+    wait_for(qtbot, gpu, GpuState.IN_USE)
+    monkeypatch.setattr(engine, "start", lambda: None)
+    gpu.remove()
+    assert gpu.status.state is GpuState.REMOVING
+    engine.die(restarts=False)
+    wait_for(qtbot, gpu, GpuState.AVAILABLE)
+    assert not makers.folders.folder(NAME).exists()
 
 
 def test_after_an_update_of_strata_the_old_runtime_is_not_used_and_goes(
@@ -431,6 +492,31 @@ def test_a_problem_is_shown_below_with_its_details(qtbot: QtBot, services: Servi
     press(panel, "Use my NVIDIA graphics card")
     qtbot.waitUntil(panel.problem.isVisible)
     assert "is not signed by the makers of Strata" in panel.problem.message()
+
+
+class Windows(QObject):
+    """Everything that was shown as a window of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[QWidget] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.shown.append(watched)
+        return False
+
+
+def test_nothing_of_the_settings_shows_up_as_a_window_while_they_are_made(
+    qtbot: QtBot, services: Services, qapp: QApplication, tmp_path: Path
+) -> None:
+    windows = Windows()
+    qapp.installEventFilter(windows)
+    updates = UpdateCheck(ListSource("", tmp_path / "list.json"), services.settings)
+    page = SettingsPage(replace(services, updates=updates))
+    qtbot.addWidget(page)
+    qapp.removeEventFilter(windows)
+    assert windows.shown == []
 
 
 def test_looking_for_a_newer_version_says_what_is_new_as_plain_text(

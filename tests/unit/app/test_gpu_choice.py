@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from app.gpu import driver as driver_module
 from app.gpu.choice import NothingSuits, RuntimeLabel, choose_runtime, read_label
 from app.gpu.driver import Card, Driver, ask_tool, driver_for_cuda, read_kernel_module
 from app.gpu.meter import Amount, Meter
@@ -102,3 +104,16 @@ def test_speed_is_that_of_the_last_seconds_and_nothing_when_it_stands_still() ->
     assert meter.amount(6.0) == Amount(0, 1000)
     meter.advance(50, 7.0)
     assert meter.amount(7.0).bytes_per_second == 50.0
+
+
+def test_on_windows_no_tool_in_the_current_folder_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "nvidia-smi.exe").write_bytes(b"MZ")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setenv("SYSTEMROOT", str(tmp_path / "Windows"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert driver_module._find_tool() is None
+    tool = tmp_path / "Windows" / "System32" / "nvidia-smi.exe"
+    tool.parent.mkdir(parents=True)
+    tool.write_bytes(b"MZ")
+    assert driver_module._find_tool() == str(tool)

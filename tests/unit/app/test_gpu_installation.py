@@ -278,6 +278,9 @@ def test_a_state_that_cannot_be_read_uses_nothing(tmp_path: Path, caplog: pytest
     (tmp_path / "state.json").write_text('{"in_use": 1')
     assert folders.read() == Kept()
     assert "cannot be read" in caplog.text
+    (tmp_path / "a").mkdir()
+    folders.sweep()
+    assert (tmp_path / "a").is_dir(), "nobody can tell whether it is in use"
 
 
 def test_removing_frees_it_all(desk: Desk) -> None:

@@ -157,6 +157,13 @@ def test_a_key_is_made_once_and_two_signatures_let_one_replace_another(
         assert read_list(json.dumps(envelope).encode(), {known: keys[known]}).release.version == "0.2.0"
     with pytest.raises(ListRefused):
         read_list(json.dumps(envelope).encode(), KEYS)
+    monkeypatch.setattr(signer, "shipped_keys", lambda: keys)
+    once, out = tmp_path / "once.json", tmp_path / "out.json"
+    (tmp_path / "list.json").write_text(json.dumps(content({})))
+    assert signer.main(["sign", str(tmp_path / "old.pem"), "old", str(tmp_path / "list.json"), str(once)]) == 0
+    assert signer.main(["sign", str(tmp_path / "old.pem"), "new", str(once), str(out)]) == 1
+    assert not out.exists(), "a second signature that nobody believes is not written beside a good one"
+    assert signer.main(["sign", str(tmp_path / "new.pem"), "new", str(once), str(out)]) == 0
 
 
 def content(entry: dict[str, Any]) -> dict[str, Any]:

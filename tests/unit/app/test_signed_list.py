@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from app import published_list
 from app.published_list import ListSource
-from app.signed_list import MOST_BYTES, ListRefused, ListTooOld, read_list, shipped_keys
-from engine.errors import HubUnreachable, HubUntrusted
+from app.signed_list import MOST_BYTES, ListRefused, ListTooOld, ListUnreadable, read_list, shipped_keys
+from engine.errors import HubError, HubUnreachable, HubUntrusted
 from tests.helpers.hub_server import Fault
 from tests.helpers.stand_in_runtimes import KEYS, publisher, runtime_files, sign, zip_of
 
@@ -57,7 +58,8 @@ def test_what_is_not_signed_by_the_makers_is_refused(place: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"schema": 2}, {"serial": True}, {"serial": "8"}, {"release": None}, {"runtimes": [{**RUNTIME, "abi": "../x"}]},
+        {"schema": 2}, {"release": {"version": "1", "page": "https://x.example", "notes": []}},
+        {"serial": True}, {"serial": "8"}, {"release": None}, {"runtimes": [{**RUNTIME, "abi": "../x"}]},
         {"runtimes": [{**RUNTIME, "parts": []}]}, {"runtimes": [{**RUNTIME, "version": ".."}]},
         {"runtimes": [{**RUNTIME, "parts": [{"url": "file:///etc/passwd", "size": 1, "sha256": "a" * 64}]}]},
         {"runtimes": [{**RUNTIME, "parts": [{"url": "https://x.example/a", "size": 1, "sha256": "a"}]}]},
@@ -65,8 +67,16 @@ def test_what_is_not_signed_by_the_makers_is_refused(place: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_signed_and_not_in_the_form_is_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(ListRefused, match="schema 1"):
+    with pytest.raises(ListUnreadable, match="schema 1"):
         read_list(sign({**LIST, **change}), KEYS)
+
+
+@pytest.mark.parametrize(
+    ("text", "signature"), [("{}", "é"), ("{}", "A"), ("{}", "AAAA"), ("\ud800", "AAAA"), ("{}", None)]
+)
+def test_nonsense_in_place_of_a_signature_is_refused_like_any_other(text: str, signature: str | None) -> None:
+    with pytest.raises(ListRefused, match="no signature"):
+        read_list(json.dumps({"signed": text, "signatures": {"test": signature}}).encode(), KEYS)
 
 
 def test_an_older_list_and_a_flood_of_bytes_are_refused() -> None:
@@ -122,3 +132,27 @@ def test_without_a_network_one_sentence_says_so(tmp_path: Path) -> None:
         address = there.address
     with pytest.raises(HubUnreachable, match=r"127\.0\.0\.1 refuses the connection"):
         ListSource(address, tmp_path / "list.json", keys=KEYS).fetch()
+
+
+def test_a_list_for_a_newer_strata_is_not_called_a_forgery(tmp_path: Path) -> None:
+    with publisher() as there:
+        there.publish()
+        there.files["list.json"] = sign({**LIST, "schema": 2})
+        with pytest.raises(HubError, match="made for a newer Strata") as caught:
+            ListSource(there.address, tmp_path / "list.json", keys=KEYS).fetch()
+        assert not isinstance(caught.value, HubUntrusted)
+
+
+def test_a_list_that_does_not_end_is_not_called_a_forgery(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published_list, "LONGEST_S", -1.0)
+    with publisher() as there:
+        there.publish()
+        with pytest.raises(HubUnreachable, match="does not answer"):
+            ListSource(there.address, tmp_path / "list.json", keys=KEYS).fetch()
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "http://127.0.0.1:port"])
+def test_a_proxy_that_cannot_be_used_is_said_without_its_password(tmp_path: Path, proxy: str) -> None:
+    source = ListSource("http://127.0.0.1:1/list.json", tmp_path / "list.json", keys=KEYS, proxy=lambda: proxy)
+    with pytest.raises(HubUnreachable, match="proxy that is set"):
+        source.fetch()

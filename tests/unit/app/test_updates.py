@@ -105,6 +105,17 @@ def test_allowed_weekly_it_asks_once_a_week_and_tells(
     assert len(there.server.seen) == 2
 
 
+def test_a_clock_that_was_ahead_once_does_not_silence_it(
+    there: Publisher, settings: Settings, tmp_path: Path, qtbot: QtBot
+) -> None:
+    settings.set(UPDATES_WEEKLY, True)
+    settings.set(UPDATES_ASKED_AT, int(NOW + 100 * WEEK_S))
+    updates = check(there, settings, tmp_path)
+    with qtbot.waitSignal(updates.found_newer):
+        updates.start()
+    assert settings.value(UPDATES_ASKED_AT) == NOW
+
+
 def test_offline_is_one_sentence_where_it_was_pressed_and_none_where_it_looked_by_itself(
     settings: Settings, tmp_path: Path, qtbot: QtBot
 ) -> None:

@@ -28,6 +28,7 @@ from engine.store.manifest import FILE_ALIGNMENT, MANIFEST_NAME, ExpertsEntry, r
 from engine.store.verifier import check_sizes, verify
 from engine.streaming import experts as experts_module
 from engine.streaming.block_roles import block_sizes, expert_sizes
+from engine.streaming.expert_slots import Arrival
 from engine.streaming.expert_uses import USES_NAME, ExpertUses
 from engine.streaming.loaded_model import LoadedModel
 from engine.streaming.residency import Budgets, Role
@@ -408,6 +409,44 @@ def test_the_start_of_an_expert_is_computed_with_while_its_end_is_read(
 
 
 # Refusing, failing, cancelling
+
+
+def test_an_expert_whose_end_fails_while_its_start_is_used_is_not_computed_with(
+    qwen: Cut, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(experts_module, "CHUNK_BYTES", 4096)
+    entry = qwen.manifest.experts[0]
+    down = next(tensor for tensor in entry.tensors if "down" in tensor.name)
+    may_fail = threading.Event()
+    failed: list[int] = []
+    read_into = ReadHandle.read_into
+    wait = Arrival.wait
+
+    def fail_once(self: ReadHandle, offset: int, destination: memoryview) -> int:
+        is_end = self.path.parent.name == "experts" and (offset - entry.data_offset) % entry.stride >= down.offset
+        if is_end and not failed:
+            failed.append(offset)
+            may_fail.wait(5)
+            raise OSError(5, "no")
+        return read_into(self, offset, destination)
+
+    def wait_until_it_failed(self: Arrival, timeout_s: float, nbytes: int) -> bool:
+        is_there = wait(self, timeout_s, nbytes)
+        if is_there and not self.ticket.is_done:
+            may_fail.set()
+            self.ticket.settle()
+        return is_there
+
+    loaded = qwen.load(qwen.sizes.floor_slots)
+    try:
+        with monkeypatch.context() as failing:
+            failing.setattr(ReadHandle, "read_into", fail_once)
+            failing.setattr(Arrival, "wait", wait_until_it_failed)
+            with pytest.raises((OSError, DamagedFile)):
+                greedy_tokens(loaded, PROMPT, 1)
+        qwen.assert_equal(loaded)
+    finally:
+        loaded.close()
 
 
 def test_a_cache_below_one_tokens_experts_is_refused_with_the_numbers(qwen: Cut) -> None:

@@ -11,7 +11,7 @@ import torch
 
 from engine import family_check
 from engine.backends.simulated import SimulatedBackend
-from engine.errors import DeviceUnavailable
+from engine.errors import DeviceUnavailable, NotFinite
 from engine.family_check import check_device, check_family
 from engine.process_setup import torch_libraries, use_runtimes
 
@@ -62,6 +62,15 @@ def test_what_torch_says_of_a_device_becomes_a_sentence(monkeypatch: pytest.Monk
     with pytest.raises(DeviceUnavailable, match=r"^The graphics card does not compute\.") as caught:
         check_device("cpu")
     assert "no kernel image" in caught.value.detail
+
+
+def test_a_device_that_computes_no_numbers_is_not_a_matter_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoil(*_: object) -> None:
+        raise NotFinite("checkpoint produced numbers that are not finite (its weights may be damaged).")
+
+    monkeypatch.setattr(family_check, "_streamed_outputs", spoil)
+    with pytest.raises(DeviceUnavailable, match=r"^The graphics card does not compute\."):
+        check_device("cpu")
 
 
 def test_only_the_libraries_of_the_torch_that_is_imported_are_found(tmp_path: Path) -> None:

@@ -213,7 +213,10 @@ def test_the_expert_cache_takes_what_blocks_leave_and_never_more(seed: int) -> N
         left = budgets.device_bytes - plan.device_bytes - plan.slot_bytes
         assert left < experts.slot_nbytes or plan.experts.count == experts.count
         host_left = budgets.host_bytes - plan.host_bytes - host_slots - staging
-        assert is_unified or host_left < experts.slot_nbytes or plan.experts.host == experts.count
+        if plan.experts.count == experts.count:
+            assert plan.experts.host <= experts.floor_slots
+        else:
+            assert is_unified or host_left < experts.slot_nbytes or plan.experts.host == experts.count
 
 
 def test_blocks_that_every_pass_uses_come_before_any_more_experts_than_one_token_needs() -> None:
@@ -241,6 +244,13 @@ def test_experts_the_card_has_no_room_for_are_read_once_where_main_memory_has() 
     hits = expected_hit_rate(plan.experts.count / QWEN3_30B.count)
     assert predict_pass_s(plan, speeds) >= 384 * 9_437_184 * (1 - hits) / (12 * GB)
     assert predict_pass_s(plan, speeds) < 1
+
+
+def test_what_the_card_holds_whole_does_not_stay_in_main_memory_too() -> None:
+    plan = plan_residency(moe_like(), Budgets(100 * GB, 100 * GB), is_unified=False, experts=QWEN3_30B)
+    assert plan.experts is not None
+    assert plan.experts.count == QWEN3_30B.count
+    assert 1 <= plan.experts.host <= QWEN3_30B.floor_slots
 
 
 def test_with_room_for_everything_everything_stays() -> None:
