@@ -98,7 +98,7 @@ def find_structure(model: PreTrainedModel, *, untied: frozenset[str] = frozenset
         modules[block] = kind, module
         by_block.setdefault(block, []).append(name)
     _take_out_tables(model, by_block, modules, {*aliases, *aliases.values(), f"{embedding}.weight"})
-    _take_out_parts(model, by_block, modules, layers_path)
+    _take_out_parts(model, by_block, modules, [layers_path, head] if head else [layers_path])
     _take_out_experts(model, by_block, modules)
     _divide_large_layers(model, by_block, modules)
     blocks = [
@@ -189,15 +189,16 @@ def _take_out_parts(
     model: PreTrainedModel,
     by_block: dict[str, list[str]],
     modules: dict[str, tuple[BlockKind, str | None]],
-    layers_path: str,
+    others: list[str],
 ) -> None:
-    """Moves the large parts out of ``norm`` into blocks of their own: see ``_pieces``."""
+    """Moves the large parts out of ``norm`` into blocks of their own, see ``_pieces``; none with ``others`` in it."""
     parts: dict[str, list[str]] = {}
     for name in by_block.get("norm", []):
-        parts.setdefault(_outermost_apart_from(name, [layers_path]), []).append(name)
+        parts.setdefault(_outermost_apart_from(name, others), []).append(name)
     decoder = _path_of(model, model.get_decoder()) if hasattr(model, "get_decoder") else None
     for path, names in parts.items():
-        if path == "" or path.startswith(layers_path) or not all(name.startswith(path + ".") for name in names):
+        is_apart = path != "" and not f"{path}.".startswith(tuple(f"{other}." for other in others))
+        if not is_apart or not all(name.startswith(path + ".") for name in names):
             continue
         kind = BlockKind.TOWER if decoder and not f"{path}.".startswith(f"{decoder}.") else BlockKind.PART
         for piece, tensors in _pieces(model, path, names).items():

@@ -359,6 +359,7 @@ class Streamer:
         if unit.block is None or self._pipeline is None:
             self._device_bytes_used += unit.entry.data_nbytes
             return
+        assert self._in_use is None, f"{unit.name} is wanted inside {self._in_use.name}"
         with self._reading(unit.entry):
             slot = self._pipeline.acquire(unit.block, self._on_wait)
         self._in_use = unit
