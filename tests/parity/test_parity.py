@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.models import layer_parts
 from tests.helpers.families import SKIPPED, family_names
-from tests.parity.walk import compare, walk
+from tests.parity.walk import compare, cut_as_the_largest, walk
 
 ALWAYS = [
     "bloom",
@@ -43,13 +42,10 @@ def test_a_family_streams_bit_for_bit(family: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("family", "more_blocks"), [("llama", 21), ("dbrx", 8)])
-def test_a_large_layer_streams_module_by_module(
-    family: str, more_blocks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_layer_streams_module_by_module(family: str, more_blocks: int, tmp_path: Path) -> None:
     """DBRX reads its experts past the module that holds them, which therefore stays in one piece."""
-    monkeypatch.setattr(layer_parts, "LARGE_LAYER_BYTES", 4096)
-    monkeypatch.setattr(layer_parts, "SMALL_MODULE_BYTES", 300)
-    verdict = compare(family, tmp_path)
+    with cut_as_the_largest():
+        verdict = compare(family, tmp_path)
     assert (verdict.reason, verdict.blocks) == ("", 5 + more_blocks)
 
 
