@@ -39,13 +39,15 @@ class RangedWeight(AbsentWeight):
         return super().__torch_function__(func, types, args, kwargs)
 
     def _product(self, states: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-        """[…, columns] → […, rows]."""
+        """[…, columns] → […, rows]. The bias is added in each range: afterwards it would be rounded once more."""
         products: list[torch.Tensor] = []
+        first = 0
         for hold in self._ranges:
             with hold() as rows:
-                products.append(functional.linear(states, rows))
-        whole = torch.cat(products, dim=-1)
-        return whole if bias is None else whole + bias
+                part = None if bias is None else bias[first : first + len(rows)]
+                products.append(functional.linear(states, rows, part))
+                first += len(rows)
+        return torch.cat(products, dim=-1)
 
 
 def range_entries(blocks: Iterable[BlockEntry], ranges: Iterable[RowRange]) -> list[BlockEntry]:

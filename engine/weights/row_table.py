@@ -97,7 +97,7 @@ class DiskRowTable:
 
 
 class LookupWeight(AbsentWeight):
-    """Stands where an embedding has its matrix, and answers lookups with rows of a table; nothing else."""
+    """Stands where an embedding has its matrix, and gives rows of a table: to lookups, and one by its number."""
 
     _table: RowTable
     _reading: Callable[[], AbstractContextManager[None]]
@@ -114,11 +114,21 @@ class LookupWeight(AbsentWeight):
     ) -> Any:
         if func is functional.embedding and isinstance(args[1], LookupWeight):
             return args[1]._look_up(args[0], **(kwargs or {}))
+        if func is torch.Tensor.__getitem__ and isinstance(args[0], LookupWeight):
+            row, *columns = args[1] if isinstance(args[1], tuple) else (args[1],)
+            if isinstance(row, int) and not isinstance(row, bool):
+                return args[0]._row(row)[tuple(columns)]
         return super().__torch_function__(func, types, args, kwargs)
+
+    def _row(self, row: int) -> torch.Tensor:
+        """[columns]."""
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        return self._look_up(torch.tensor(row % len(self)))
 
     def _look_up(self, ids: torch.Tensor, padding_idx: int | None = None, **options: Any) -> torch.Tensor:
         """The same as in the whole matrix; ``padding_idx``, a row of it, only matters to gradients."""
         rows, places = torch.unique(ids.cpu(), return_inverse=True)
         with self._reading():
             weight = self._table.gather(rows).to(self.device)
-        return functional.embedding(places.to(ids.device), weight, **options)
+        return functional.embedding(places.to(ids.device if ids.ndim else weight.device), weight, **options)

@@ -145,6 +145,15 @@ def test_a_lookup_equals_one_in_the_whole_matrix(ids: torch.Tensor) -> None:
     assert torch.equal(whole(2, ids), plain)
 
 
+@pytest.mark.parametrize("index", [7, -2, (7,), (7, slice(None)), (3, slice(1, None)), (3, None), (0, 1)])
+def test_a_row_by_its_number_equals_that_of_the_whole_matrix(index: object) -> None:
+    whole = torch.randn(12, 3)
+    weight = LookupWeight.of("w", whole.to("meta"), CPU).served_by(HostRowTable(whole), nullcontext)
+    assert torch.equal(weight[index], whole[index])  # pyright: ignore[reportArgumentType, reportCallIssue]
+    with pytest.raises(IndexError):
+        weight[12]
+
+
 def test_a_damaged_table_is_found_and_mended(tmp_path: Path) -> None:
     checkpoint = make_checkpoint("gemma3n_text", tmp_path / "checkpoint")
     split = cut(checkpoint, tmp_path)
