@@ -30,6 +30,8 @@ class AbsentWeight(torch.Tensor):
             cls, empty.shape, strides=empty.stride(), dtype=empty.dtype, device=device
         )
         weight._name_in_model = name
+        # What torch goes by to tell a parameter of another class than its own.
+        vars(weight)["_is_param"] = isinstance(empty, torch.nn.Parameter)
         return weight
 
     @classmethod
@@ -52,7 +54,7 @@ class AbsentWeight(torch.Tensor):
         return f"{type(self).__name__}({self._name_in_model}, {list(self.shape)}, {self.dtype})"
 
 
-_PAST_DISPATCH = frozenset({torch.Tensor.data.__set__, torch.Tensor.data_ptr})
+_PAST_DISPATCH = frozenset({vars(torch._C.TensorBase)["data"].__set__, torch.Tensor.data_ptr})
 """What gives a tensor other memory, or its memory to others, and is no operation of torch."""
 
 

@@ -1,7 +1,7 @@
 """Splits of random weights at real dimensions: written as the splitter lays them out, without a checkpoint to cut.
 
 A layer of the largest models has 6 GB; a checkpoint of it beside its split, and the time to cut it, would be wasted.
-So would be writing all of it: a large tensor begins with random numbers and is a hole in its file, zeros, from there on.
+So would be writing all of it: a large tensor begins with random numbers and is a hole in its file, zeros, from there.
 """
 
 from __future__ import annotations

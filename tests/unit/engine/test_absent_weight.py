@@ -72,6 +72,8 @@ def test_a_module_of_absent_weights_has_a_device_and_a_dtype() -> None:
     assert {tensor.device for tensor in (*module.parameters(), *module.buffers())} == {CPU}
     assert next(module.parameters()).dtype is torch.bfloat16
     assert len(module.state_dict(keep_vars=True)) == 5
+    assert module.get_parameter("weight") is module.weight
+    assert module.get_buffer("running_mean") is module.running_mean
     with pytest.raises(UnsupportedModel, match="weight"):
         module.eval()(torch.ones(2, 4, dtype=torch.bfloat16))
 
@@ -79,17 +81,17 @@ def test_a_module_of_absent_weights_has_a_device_and_a_dtype() -> None:
 def test_anything_but_a_lookup_in_a_table_is_refused() -> None:
     weight = LookupWeight.of("model.embed.weight", torch.empty(4, 2, device="meta"), CPU)
     with pytest.raises(UnsupportedModel, match=r"model\.embed\.weight"):
-        torch.ones(1, 2) @ weight.T
+        torch.ones(1, 2).matmul(weight)
 
 
 def test_a_weight_that_is_read_past_its_module_is_named(tmp_path: Path) -> None:
     _, split = make_split("llama", tmp_path)
     loaded = load(split, *residency(split, "one slot"))
     try:
-        layer = loaded.model.get_submodule(f"{loaded.manifest.layers_path}.1")
+        weight = loaded.model.get_parameter(f"{loaded.manifest.layers_path}.1.mlp.up_proj.weight")
         assert loaded.model.dtype is torch.bfloat16
         assert loaded.model.device == CPU
         with pytest.raises(UnsupportedModel, match=r"layers\.1\.mlp\.up_proj\.weight"):
-            functional.linear(torch.ones(1, 32, dtype=torch.bfloat16), layer.mlp.up_proj.weight)
+            functional.linear(torch.ones(1, 64, dtype=torch.bfloat16), weight)
     finally:
         loaded.close()
