@@ -111,7 +111,7 @@ def test_small_blocks_leave_no_parts(checkpoint: Path, tmp_path: Path, monkeypat
 def test_a_split_that_is_killed_between_any_two_steps_ends_the_same(checkpoint: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
-    command = [sys.executable, "-m", "tests.helpers.killed_splits", str(checkpoint), str(work), "part", "5"]
+    command = [sys.executable, "-m", "tests.helpers.killed_splits", str(checkpoint), str(work), "part", "13"]
     output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
     assert output.returncode == 0, output.stderr
     trials = [json.loads(line) for line in output.stdout.splitlines()]
