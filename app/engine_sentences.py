@@ -382,7 +382,7 @@ ENGINE_SENTENCES: tuple[str, ...] = (
     QT_TRANSLATE_NOOP("Engine", "Reading this model ahead needs {need} of main memory, and {have} are allowed."),
     QT_TRANSLATE_NOOP(
         "Engine",
-        "{model} changes its own weights while it runs, so it cannot be read from the disk.",
+        "This model uses the weight {name} while it is not in memory, so it cannot be read from the disk.",
     ),
     QT_TRANSLATE_NOOP("Engine", "The block {block} of {model} cannot be read from the disk."),
     QT_TRANSLATE_NOOP("Engine", "Verify the model, and repair it from its original if it is damaged."),

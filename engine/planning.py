@@ -35,7 +35,8 @@ from engine.store.open_source import open_source
 from engine.store.progress_journal import ProgressJournal
 from engine.store.source_plan import plan_source
 from engine.store.split_plan import SplitPlan
-from engine.store.splitter import can_resume, find_done_blocks, plan_space
+from engine.store.split_progress import can_resume, find_done_blocks
+from engine.store.splitter import plan_space
 from engine.streaming.block_roles import block_size, block_sizes, expert_sizes
 from engine.streaming.budgets import NOTHING_RETURNED, FreeMemory
 from engine.streaming.prediction import Speeds, predict_pass_s

@@ -20,6 +20,7 @@ from transformers import PreTrainedModel
 from engine.errors import UnsupportedModel
 from engine.models.block_limits import STREAMED_PART_BYTES, TABLE_BYTES
 from engine.models.layer_parts import LayerDivision
+from engine.models.model_code import ModelCode
 
 
 class BlockKind(StrEnum):
@@ -97,10 +98,12 @@ def find_structure(model: PreTrainedModel, *, untied: frozenset[str] = frozenset
             block, kind, module = "head", BlockKind.HEAD, head
         modules[block] = kind, module
         by_block.setdefault(block, []).append(name)
-    _take_out_tables(model, by_block, modules, {*aliases, *aliases.values(), f"{embedding}.weight"})
-    _take_out_parts(model, by_block, modules, layers_path)
+    code = ModelCode(model)
+    _take_out_tables(model, code, by_block, modules, {*aliases, *aliases.values(), f"{embedding}.weight"})
+    others = [layers_path, head] if head else [layers_path]
+    _take_out_parts(model, code, by_block, modules, others, set(aliases.values()))
     _take_out_experts(model, by_block, modules)
-    _divide_large_layers(model, by_block, modules)
+    _divide_large_layers(model, code, by_block, modules)
     blocks = [
         BlockSpec(block, modules[block][0], modules[block][1], tuple(tensors)) for block, tensors in by_block.items()
     ]
@@ -165,6 +168,7 @@ def _head_of(name: str, layers_path: str) -> str:
 
 def _take_out_tables(
     model: nn.Module,
+    code: ModelCode,
     by_block: dict[str, list[str]],
     modules: dict[str, tuple[BlockKind, str | None]],
     others: set[str],
@@ -173,6 +177,8 @@ def _take_out_tables(
     for path, module in model.named_modules():
         name = f"{path}.weight"
         if not isinstance(module, nn.Embedding) or name in others or nbytes_of(module.weight) < TABLE_BYTES:
+            continue
+        if code.enters_otherwise(path):  # positions that are stretched to the size of an image
             continue
         home = next((block for block, names in by_block.items() if name in names), None)
         if home is None:
@@ -187,20 +193,31 @@ def _take_out_tables(
 
 def _take_out_parts(
     model: PreTrainedModel,
+    code: ModelCode,
     by_block: dict[str, list[str]],
     modules: dict[str, tuple[BlockKind, str | None]],
-    layers_path: str,
+    others: list[str],
+    tied: set[str],
 ) -> None:
-    """Moves the large parts out of ``norm`` into blocks of their own: see ``_pieces``."""
+    """Moves the large parts out of ``norm`` into blocks of their own, see ``_pieces``; none with ``others`` in it.
+
+    What is ``tied`` stays, as whoever uses it under its other name does not enter the part; and so does what the code
+    enters otherwise.
+    """
     parts: dict[str, list[str]] = {}
     for name in by_block.get("norm", []):
-        parts.setdefault(_outermost_apart_from(name, [layers_path]), []).append(name)
+        if name in tied:
+            continue
+        parts.setdefault(_outermost_apart_from(name, others), []).append(name)
     decoder = _path_of(model, model.get_decoder()) if hasattr(model, "get_decoder") else None
     for path, names in parts.items():
-        if path == "" or path.startswith(layers_path) or not all(name.startswith(path + ".") for name in names):
+        is_apart = path != "" and not f"{path}.".startswith(tuple(f"{other}." for other in others))
+        if not is_apart or not all(name.startswith(path + ".") for name in names):
             continue
         kind = BlockKind.TOWER if decoder and not f"{path}.".startswith(f"{decoder}.") else BlockKind.PART
         for piece, tensors in _pieces(model, path, names).items():
+            if code.enters_otherwise(piece):
+                continue
             block = _file_name(piece)
             modules[block] = kind, piece
             by_block[block] = tensors
@@ -270,11 +287,14 @@ def _take_out_experts(
 
 
 def _divide_large_layers(
-    model: nn.Module, by_block: dict[str, list[str]], modules: dict[str, tuple[BlockKind, str | None]]
+    model: nn.Module,
+    code: ModelCode,
+    by_block: dict[str, list[str]],
+    modules: dict[str, tuple[BlockKind, str | None]],
 ) -> None:
     """Makes blocks of the modules of a large layer, in the order in which it has them; what is small always stays."""
     sizes = _tensor_sizes(model)
-    division = LayerDivision(model)
+    division = LayerDivision(model, code)
     for block, names in list(by_block.items()):
         kind, path = modules[block]
         if kind is not BlockKind.LAYER or path is None:

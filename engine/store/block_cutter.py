@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import hashlib
+import logging
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import torch
@@ -13,10 +15,18 @@ from engine.models.transformers_internals import CheckpointConversion, Conversio
 from engine.store.block_writer import MAX_PENDING_BYTES, BlockWriter
 from engine.store.job_meter import JobMeter
 from engine.store.manifest import TensorEntry
+from engine.store.part_file import Digest
+from engine.store.progress_journal import BegunPart
 from engine.store.split_plan import BlockPlan, RecordPlan
-from engine.store.tensor_source import Piece, TensorSource, bytes_of, tensor_from
+from engine.store.tensor_source import PIECE_BYTES, Piece, TensorSource, bytes_of, tensor_from
+from engine.weights.direct_io import ReadHandle, aligned_buffer
 from engine.weights.dtypes import TORCH_DTYPES
 from engine.weights.packed import SCALES, transposed
+
+log = logging.getLogger(__name__)
+
+PART_BYTES = 4 << 30
+"""What a cut that is killed repeats at the most of a block that is only copied (a table may have 100 GB)."""
 
 
 def cut_block(
@@ -27,20 +37,98 @@ def cut_block(
     tensors: TensorSource,
     meter: JobMeter,
     cancel: CancelToken,
+    begun: BegunPart | None = None,
+    note_begun: Callable[[BegunPart], None] = lambda part: None,
 ) -> Generator[JobProgress, None, tuple[int, str]]:
     """Writes the block's file to ``path``, flushed to the disk; returns its size and sha256.
+
+    A block that is only copied goes on behind what is ``begun`` of it, unless that is damaged. ``note_begun`` is told
+    every ``PART_BYTES`` what is on the disk, and nothing where a large block is begun.
 
     In memory at any time: one conversion group and ``MAX_PENDING_BYTES``; for experts that have to be converted,
     all groups of their layer. Raises ``OSError`` where it cannot be
     written, ``SourceError`` where the source cannot be read, ``Cancelled`` within one group.
     """
-    with BlockWriter(path) as writer:
-        for piece in _file_pieces(block, conversion, tensors, writer):
+    digest = hashlib.sha256()
+    if begun is not None:
+        digest = yield from _digest_part(path, begun, meter, cancel)
+        begun = begun if digest.hexdigest() == begun.sha256 else None
+    is_large = block.is_copied and block.layout.size > PART_BYTES
+    if begun is None:
+        path.unlink(missing_ok=True)
+        digest = hashlib.sha256()
+        if is_large:
+            note_begun(BegunPart(0, digest.hexdigest()))
+    with BlockWriter(path, begun, digest) as writer:
+        pieces = _file_pieces(block, conversion, tensors, writer)
+        if block.is_copied:
+            pieces = _ending_at_parts(_copied_pieces(block, tensors, writer.nbytes), writer.nbytes)
+        for piece in pieces:
             cancel.raise_if_cancelled()
             writer.write(piece)
             meter.advance(len(piece.data))
+            if is_large and writer.nbytes % PART_BYTES == 0:
+                note_begun(writer.sync())
             yield from meter.due()
         return writer.finish()
+
+
+def _digest_part(
+    path: Path, begun: BegunPart, meter: JobMeter, cancel: CancelToken
+) -> Generator[JobProgress, None, Digest]:
+    """Of the bytes that are begun, as they are on the disk; of fewer where they cannot be read."""
+    digest = hashlib.sha256()
+    buffer = aligned_buffer(PIECE_BYTES)
+    done = 0
+    with ReadHandle(path) as handle:
+        while done < begun.nbytes:
+            cancel.raise_if_cancelled()
+            piece = buffer[: min(PIECE_BYTES, begun.nbytes - done)]
+            try:
+                count = handle.read_into(done, piece)
+            except OSError as error:
+                log.warning("%s is cut from its beginning: %r", path, error)
+                break
+            if count < len(piece):
+                break
+            digest.update(piece)
+            done += count
+            meter.advance(count)
+            yield from meter.due()
+    if digest.hexdigest() != begun.sha256:
+        meter.advance(-done)
+    return digest
+
+
+def _ending_at_parts(pieces: Iterator[Piece], position: int) -> Iterator[Piece]:
+    """The same bytes, which begin at ``position`` of a file, in pieces that end wherever a part does."""
+    for piece in pieces:
+        data = piece.data
+        while len(data) > (left := PART_BYTES - position % PART_BYTES):
+            yield Piece(data[:left])
+            data = data[left:]
+            position += left
+        yield Piece(data, piece.release)
+        position += len(data)
+
+
+def _copied_pieces(block: BlockPlan, tensors: TensorSource, start: int) -> Iterator[Piece]:
+    """The file of a block that is only copied, from byte ``start`` on."""
+    header = memoryview(block.layout.header)
+    position = len(header)
+    if start < position:
+        yield Piece(header[start:])
+    for index, group in enumerate(block.groups):
+        dtype = TORCH_DTYPES[block.layout.tensors[index].dtype]
+        for key in group.copies:
+            nbytes = tensors.shapes[key].nbytes // tensors.shapes[key].dtype.itemsize * dtype.itemsize
+            if start < position + nbytes:
+                yield from tensors.stream(key, dtype, max(start - position, 0))
+            position += nbytes
+        end = position + block.layout.padding_after(index)
+        if max(start, position) < end:
+            yield Piece(memoryview(bytes(end - max(start, position))))
+        position = end
 
 
 def _file_pieces(

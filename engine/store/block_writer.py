@@ -14,6 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from engine.store.part_file import Digest
+from engine.store.progress_journal import BegunPart
 from engine.store.tensor_source import Piece
 from engine.weights.direct_io import DirectWriter
 
@@ -22,16 +24,19 @@ MAX_PENDING_BYTES = 128 << 20
 
 
 class BlockWriter:
-    """Takes a file's bytes in order. The path must not exist; ``close`` before ``finish`` leaves it incomplete."""
+    """Takes a file's bytes in order. The path must not exist; ``close`` before ``finish`` leaves it incomplete.
 
-    def __init__(self, path: Path) -> None:
-        self._writer = DirectWriter(path)
-        self._digest = hashlib.sha256()
+    Goes on in a file that is there behind ``begun``, of which ``digest`` has the bytes.
+    """
+
+    def __init__(self, path: Path, begun: BegunPart | None = None, digest: Digest | None = None) -> None:
+        self._writer = DirectWriter(path, start=begun.nbytes if begun else 0)
+        self._digest = digest or hashlib.sha256()
         self._error: BaseException | None = None
         self._is_abandoned = False
         self._pending_nbytes = 0
         self._changed = threading.Condition()
-        self._nbytes = 0
+        self._nbytes = begun.nbytes if begun else 0
         self._lanes = [
             _Lane("block-writer", self._write_once, self._done_once, self._fail_once),
             _Lane("block-hasher", self._hash_once, self._done_once, self._fail_once),
@@ -39,7 +44,7 @@ class BlockWriter:
 
     @property
     def nbytes(self) -> int:
-        """Bytes taken so far."""
+        """Bytes the file has with what was taken so far."""
         return self._nbytes
 
     def write(self, piece: Piece) -> None:
@@ -54,6 +59,12 @@ class BlockWriter:
         shared = _SharedPiece(piece, len(self._lanes))
         for lane in self._lanes:
             lane.put(shared)
+
+    def sync(self) -> BegunPart:
+        """All bytes so far, which must be whole pages, once they are on the disk to stay. Raises ``OSError``."""
+        self.wait_until_pending(0)
+        self._writer.sync()
+        return BegunPart(self._nbytes, self._digest.hexdigest())
 
     def wait_until_pending(self, limit_bytes: int) -> None:
         """Blocks until at most ``limit_bytes`` are still unwritten or unhashed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatch
 from pathlib import Path
 
+from engine.collection import collection_paused
 from engine.errors import SourceError
 from engine.store.checkpoint_config import read_config, require_supported, runs_with_code
 from engine.store.download_folder import read_download_mark
@@ -27,6 +28,7 @@ _NEVER_SIDE_FILES = (
 _EXTRA_TEMPLATES = "additional_chat_templates"
 
 
+@collection_paused()
 def open_folder(folder: Path, store: ModelStore | None = None, *, allows_code: bool = False) -> Source:
     """Raises ``SourceError`` or ``UnsupportedModel``; reads the config and the tables of the weight files only.
 

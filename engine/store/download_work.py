@@ -9,12 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.store.disk_plan import BlockDemand
 from engine.store.hub_model import RemoteModel
-from engine.store.progress_journal import ProgressJournal
+from engine.store.progress_journal import BegunPart, ProgressJournal
 from engine.store.source_plan import plan_source
 from engine.store.split_plan import BlockPlan, SplitPlan
-from engine.store.splitter import can_resume, find_done_blocks
+from engine.store.split_progress import can_resume, demand_of, find_begun_parts, find_done_blocks
 from engine.store.supply_plan import SupplyPlan, arrival_order, plan_supply
 
 WHOLE = 1 << 30
@@ -45,14 +44,15 @@ def plan_work(model: RemoteModel, split: Path, *, deletes: bool) -> Work:
         done = find_done_blocks(plan, split)
         left = [block for block in plan.blocks if block.spec.name not in done]
         first = frozenset[str]() if is_resumed else _files_of_ties(plan)
+        begun = find_begun_parts(plan, split)
         plans = {
-            ahead: plan_room(model, plan, left, deletes=deletes, ahead=ahead, first=first)
+            ahead: plan_room(model, plan, left, deletes=deletes, ahead=ahead, first=first, begun=begun)
             for ahead in ((1, 0) if deletes else (WHOLE,))
         }
     finally:
         plan.tensors.close()
     order = next(iter(plans.values())).order
-    needed = arrival_order(_demands(plan.blocks))
+    needed = arrival_order([demand_of(block, {}) for block in plan.blocks])
     return Work(
         small=tuple(file.name for file in model.small_files),
         first=tuple(sorted(first)),
@@ -83,12 +83,13 @@ def plan_room(
     deletes: bool,
     ahead: int,
     first: Iterable[str] = (),
+    begun: Mapping[str, BegunPart] | None = None,
 ) -> SupplyPlan:
-    """The room that ``blocks`` and the weights they are cut from take."""
+    """The room that ``blocks`` and the weights they are cut from take; ``begun`` are there in part."""
     small = sum(file.size for file in model.small_files)
     tensors = sum(len(block.layout.tensors) for block in plan.blocks)
     return plan_supply(
-        _demands(blocks),
+        [demand_of(block, begun or {}) for block in blocks],
         {file.name: file.size for file in model.weights},
         deletes=deletes,
         ahead=ahead,
@@ -96,10 +97,6 @@ def plan_room(
         # The small files twice, beside the weights and in the split; the manifest as in ``splitter.plan_space``.
         other_bytes=2 * small + 512 * tensors,
     )
-
-
-def _demands(blocks: Iterable[BlockPlan]) -> list[BlockDemand]:
-    return [BlockDemand(block.spec.name, block.layout.size, block.source_files) for block in blocks]
 
 
 def _files_of_ties(plan: SplitPlan) -> frozenset[str]:

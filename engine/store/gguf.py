@@ -141,8 +141,8 @@ class PackedGgufTensors:
     def load(self, key: str) -> LazyTensor:
         return LazyRead(lambda: self._read(key), DTYPE_NAMES[self._stored_shape(self._table[key]).dtype])
 
-    def stream(self, key: str, dtype: torch.dtype) -> Iterator[Piece]:
-        yield Piece(bytes_of(self._read(key).to(dtype)))
+    def stream(self, key: str, dtype: torch.dtype, start: int = 0) -> Iterator[Piece]:
+        yield Piece(bytes_of(self._read(key).to(dtype))[start:])
 
     def close(self) -> None:
         self._reader.close()
@@ -197,13 +197,16 @@ class NamedGgufTensors:
         rows = self._recipes[key].shape[0]
         return LazyRead(lambda: self._make(key, 0, rows), "F32")
 
-    def stream(self, key: str, dtype: torch.dtype) -> Iterator[Piece]:
+    def stream(self, key: str, dtype: torch.dtype, start: int = 0) -> Iterator[Piece]:
         recipe = self._recipes[key]
         rows = recipe.shape[0]
         row_elements = int(np.prod(recipe.shape[1:], dtype=np.int64))
         step = max(1, _PIECE_ELEMENTS // max(1, row_elements)) if recipe.by_rows else rows
-        for start in range(0, rows, step):
-            yield Piece(bytes_of(self._make(key, start, min(rows, start + step)).to(dtype).contiguous()))
+        skipped = start // (step * row_elements * dtype.itemsize) if start else 0
+        start -= skipped * step * row_elements * dtype.itemsize
+        for first in range(skipped * step, rows, step):
+            yield Piece(bytes_of(self._make(key, first, min(rows, first + step)).to(dtype).contiguous())[start:])
+            start = 0
 
     def close(self) -> None:
         self._reader.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,15 @@ SOURCE_NAME = "source.json"
 HOW_NAME = "how.json"
 DONE_NAME = "done.jsonl"
 DELETED_NAME = "deleted.txt"
+PARTS_NAME = "parts.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class BegunPart:
+    """The first ``nbytes`` of a block's file, and their sha256."""
+
+    nbytes: int
+    sha256: str
 
 
 def read_source(split: Path) -> Source | None:
@@ -41,7 +50,7 @@ class ProgressJournal:
     def begin(self, source: Source, engine: str, untied: frozenset[str]) -> None:
         """Records what is being cut and by which version of the conversion. Replaces any earlier journal."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        for name in (SOURCE_NAME, DONE_NAME, DELETED_NAME):
+        for name in (SOURCE_NAME, DONE_NAME, DELETED_NAME, PARTS_NAME):
             (self.folder / name).unlink(missing_ok=True)
         how = {"engine": engine, "untied": sorted(untied)}
         write_durably(self.folder / HOW_NAME, json.dumps(how).encode())
@@ -68,9 +77,29 @@ class ProgressJournal:
         return self.folder / f"{block_name}.safetensors.part"
 
     def remove_parts(self) -> None:
-        """Half-written files of an earlier run."""
+        """Files that an earlier run has begun, but those that can be gone on with."""
+        kept = {self.part_path(name) for name in self.begun()}
         for part in self.folder.glob("*.part"):
-            part.unlink()
+            if part not in kept:
+                part.unlink()
+
+    def record_part(self, block_name: str, part: BegunPart) -> None:
+        """Call only when so much of a block's part is flushed; with no bytes before it is begun anew."""
+        self._append(PARTS_NAME, json.dumps([block_name, part.nbytes, part.sha256]))
+
+    def begun(self) -> dict[str, BegunPart]:
+        """What is known to be on the disk of blocks that are not done, by name."""
+        found: dict[str, BegunPart] = {}
+        for line in self._lines(PARTS_NAME):
+            try:
+                name, nbytes, sha256 = line
+                is_there = 0 < nbytes <= self.part_path(name).stat().st_size
+            except (OSError, TypeError, ValueError):
+                continue
+            found.pop(name, None)
+            if is_there:
+                found[name] = BegunPart(nbytes, sha256)
+        return found
 
     def append(self, entry: BlockEntry) -> None:
         """Call only when the block's file is in place and flushed."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel
 
+from engine.collection import collection_paused
 from engine.errors import SourceError, UnsupportedModel
 from engine.models.architecture import config_for, find_model_class, find_text_class, read_model_config
 from engine.models.quantised_loading import quantised_conversion
@@ -31,6 +32,7 @@ CONFIG_PROBLEMS = (
 """What transformers raises for a config or a tokenizer that contradicts itself."""
 
 
+@collection_paused()
 def plan_source(source: Source, *, untied: frozenset[str] | None = None) -> SplitPlan:
     """Everything about the split but its bytes. Raises ``SourceError`` or ``UnsupportedModel``.
 

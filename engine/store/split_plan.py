@@ -84,6 +84,11 @@ class BlockPlan:
     records: RecordPlan | None = None
 
     @property
+    def is_copied(self) -> bool:
+        """Whether its file is the source's bytes one after the other, at most cast: it can be begun in the middle."""
+        return self.records is None and all(group.copies for group in self.groups)
+
+    @property
     def stored_tensors(self) -> tuple[TensorEntry, ...]:
         """What the manifest lists: every tensor of a block, those of one record of experts."""
         return self.layout.tensors if self.records is None else self.records.tensors

@@ -10,6 +10,7 @@ torch and transformers are imported when planning begins, so that what can be re
 from __future__ import annotations
 
 import errno
+import functools
 import importlib.metadata
 import shutil
 import time
@@ -17,20 +18,20 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine import __version__
 from engine.cancel import Cancelled, CancelToken
 from engine.errors import DamagedFile, DiskFull, EngineError, SourceError
 from engine.events import Event, Finished, JobProgress, Notice, Outcome, SplitResult
 from engine.quantities import format_size
-from engine.store.disk_plan import DEFAULT_FLOOR_BYTES, BlockDemand, DiskPlan, plan_disk
+from engine.store.disk_plan import DEFAULT_FLOOR_BYTES, DiskPlan, plan_disk
 from engine.store.file_digest import digest_file
 from engine.store.job_meter import JobMeter
 from engine.store.manifest import MANIFEST_NAME, WEIGHT_FOLDERS, BlockEntry, ExpertsEntry, Manifest, SourceKind
 from engine.store.model_store import ModelStore, not_writable
 from engine.store.original_files import delete_weight_file, drive_of, nearest_existing, remaining_files
-from engine.store.progress_journal import ProgressJournal, write_durably
+from engine.store.progress_journal import BegunPart, ProgressJournal, write_durably
 from engine.store.side_files import refresh_side_files, write_side_files
-from engine.store.source import Source, is_from_hub, is_same_source
+from engine.store.source import Source, is_from_hub
+from engine.store.split_progress import can_resume, demand_of, engine_id, find_begun_parts, find_done_blocks
 from engine.store.verifier import find_misshapen, mend
 from engine.weights.direct_io import sync_folder
 
@@ -77,13 +78,10 @@ def plan_space(
 
     ``done`` are the blocks of an earlier run that need not be cut again.
     """
+    begun = find_begun_parts(plan, folder)
     source = plan.source
     small = sum((source.root / name).stat().st_size for name in source.side_files) or 8 << 20
-    demands = [
-        BlockDemand(block.spec.name, block.layout.size, block.source_files)
-        for block in plan.blocks
-        if block.spec.name not in (done or {})
-    ]
+    demands = [demand_of(block, begun) for block in plan.blocks if block.spec.name not in (done or {})]
     return plan_disk(
         demands,
         remaining_files(source),
@@ -92,33 +90,6 @@ def plan_space(
         # The manifest takes some 200 bytes a tensor, and is written beside its predecessor.
         other_bytes=small + 512 * sum(len(block.layout.tensors) for block in plan.blocks),
     )
-
-
-def engine_id() -> str:
-    """What a half-made split must have been made by to be gone on with: another version may convert differently."""
-    return f"strata {__version__} transformers {importlib.metadata.version('transformers')}"
-
-
-def can_resume(journal: ProgressJournal, source: Source) -> bool:
-    """Whether what the journal tells of was cut from these very files by this very conversion.
-
-    Once shards were deleted the blocks cut from them are the only copy, and are gone on with whoever cut them.
-    """
-    begun = journal.source()
-    if begun is None or not is_same_source(begun.record, source.record):
-        return False
-    return journal.engine() == engine_id() or bool(journal.deleted())
-
-
-def find_done_blocks(plan: SplitPlan, folder: Path) -> dict[str, BlockEntry]:
-    """The blocks of an earlier run in ``folder`` that are exactly what the plan would cut."""
-    journal = ProgressJournal(folder)
-    plans = {block.spec.name: block for block in plan.blocks}
-    return {
-        name: entry
-        for name, entry in (journal.done() if can_resume(journal, plan.source) else {}).items()
-        if name in plans and entry.size == plans[name].layout.size and entry.tensors == plans[name].stored_tensors
-    }
 
 
 def make_manifest(plan: SplitPlan, model: str, done: Mapping[str, BlockEntry], side_files: dict[str, str]) -> Manifest:
@@ -328,12 +299,14 @@ class _Split:
             yield from self._delete_unneeded(plan, done, meter)
         if self._supply is not None:
             self._supply.want(file for name in disk.order for file in sorted(blocks[name].source_files))
+        begun = find_begun_parts(plan, self._folder)
         for name in disk.order:
+            room_bytes = demand_of(blocks[name], begun).nbytes
             if self._supply is not None:
-                yield from self._supply.wait_for(blocks[name].source_files, room_bytes=blocks[name].layout.size)
-            self._require_room(blocks[name].layout.size)
+                yield from self._supply.wait_for(blocks[name].source_files, room_bytes=room_bytes)
+            self._require_room(room_bytes)
             meter.start("cutting", len(done) + 1, name)
-            done[name] = yield from self._cut(blocks[name], plan, meter)
+            done[name] = yield from self._cut(blocks[name], plan, meter, begun.get(name))
             if len(done) < self._blocks:
                 yield from self._delete_unneeded(plan, done, meter)
         manifest = make_manifest(plan, self._folder.name, done, side_files)
@@ -341,18 +314,28 @@ class _Split:
         yield from self._delete_all(manifest, meter)
         self._journal.end()
 
-    def _cut(self, block: BlockPlan, plan: SplitPlan, meter: JobMeter) -> Generator[Event, None, BlockEntry]:
+    def _cut(
+        self, block: BlockPlan, plan: SplitPlan, meter: JobMeter, begun: BegunPart | None
+    ) -> Generator[Event, None, BlockEntry]:
         from engine.store.block_cutter import cut_block
 
         name = block.spec.name
         part = self._journal.part_path(name)
         try:
             size, sha256 = yield from cut_block(
-                block, part, conversion=plan.conversion, tensors=plan.tensors, meter=meter, cancel=self._cancel
+                block,
+                part,
+                begun=begun,
+                note_begun=functools.partial(self._journal.record_part, name),
+                conversion=plan.conversion,
+                tensors=plan.tensors,
+                meter=meter,
+                cancel=self._cancel,
             )
             part.replace(self._folder / block.file)
         finally:
-            part.unlink(missing_ok=True)
+            if name not in self._journal.begun():
+                part.unlink(missing_ok=True)
         sync_folder((self._folder / block.file).parent)
         entry = block.entry(size, sha256)
         self._journal.append(entry)

@@ -61,8 +61,10 @@ class TensorSource(Protocol):
         """The tensor, read when it is indexed."""
         ...
 
-    def stream(self, key: str, dtype: torch.dtype) -> Iterator[Piece]:
-        """The tensor's bytes in ``dtype``, front to back. A piece must be released before long: memory is reused."""
+    def stream(self, key: str, dtype: torch.dtype, start: int = 0) -> Iterator[Piece]:
+        """The tensor's bytes in ``dtype``, from byte ``start`` of them on. A piece must be released before long: memory
+        is reused.
+        """
         ...
 
     def close(self) -> None:
@@ -166,18 +168,18 @@ class ShardTensors:
     def load(self, key: str) -> LazyTensor:
         return LazyRead(lambda: self._read(key), self._table[key].dtype)
 
-    def stream(self, key: str, dtype: torch.dtype) -> Iterator[Piece]:
+    def stream(self, key: str, dtype: torch.dtype, start: int = 0) -> Iterator[Piece]:
         tensor = self._table[key]
         stored = TORCH_DTYPES[tensor.dtype]
         if tensor.strides is not None or tensor.offset == LOADED_WHOLE:
-            yield Piece(bytes_of(self._read(key).to(dtype)))
+            yield Piece(bytes_of(self._read(key).to(dtype))[start:])
         elif stored is dtype:
-            yield from self._reader.pieces(tensor.file, tensor.offset, tensor.nbytes)
+            yield from self._reader.pieces(tensor.file, tensor.offset + start, tensor.nbytes - start)
         else:
             # Not the reader's pieces: in a file with an odd header they would end inside a number.
-            for start in range(0, tensor.nbytes, PIECE_BYTES):
-                count = min(PIECE_BYTES, tensor.nbytes - start)
-                yield cast_bytes(self._reader.read(tensor.file, tensor.offset + start, count), stored, dtype)
+            for first in range(start // dtype.itemsize * stored.itemsize, tensor.nbytes, PIECE_BYTES):
+                count = min(PIECE_BYTES, tensor.nbytes - first)
+                yield cast_bytes(self._reader.read(tensor.file, tensor.offset + first, count), stored, dtype)
 
     def close(self) -> None:
         self._reader.close()

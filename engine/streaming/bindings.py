@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
 
 from engine.store.manifest import TensorEntry
+from engine.weights.absent_weight import AbsentWeight
 from engine.weights.dtypes import TORCH_DTYPES
 
 
@@ -40,12 +41,8 @@ class Binding:
             bound += [(p.registry, p.key, parameter if p.is_parameter else view) for p in places]
         return BoundViews(tuple(bound))
 
-    def empty_versions(self) -> list[int]:
-        """In-place writes the empty tensors have seen: more of them later mean a model rewrites its weights."""
-        return [place.empty._version for _, places in self.places for place in places]
-
     def clear(self) -> None:
-        """Puts the empty tensors back, so that using a block that is gone fails loudly."""
+        """Puts the empty tensors back."""
         for _, places in self.places:
             for place in places:
                 place.registry[place.key] = place.empty
@@ -60,6 +57,15 @@ class BoundViews:
     def put(self) -> None:
         for registry, key, tensor in self.bound:
             registry[key] = tensor
+
+
+def mark_absent(model: nn.Module, device: torch.device) -> None:
+    """Puts an ``AbsentWeight`` where a parameter or buffer of ``model`` is an empty tensor (on the meta device)."""
+    for path, module in model.named_modules():
+        for registry in (cast(dict[str, Any], module._parameters), module._buffers):
+            for key, tensor in registry.items():
+                if tensor is not None and tensor.is_meta:
+                    registry[key] = AbsentWeight.of(f"{path}.{key}", tensor, device)
 
 
 def bind_tensors(

@@ -268,6 +268,7 @@ class StagedPipeline:
         # Reader threads start copies as soon as a block is read, so every step below holds this lock.
         self._lock = threading.RLock()
         self._is_open = True
+        self._failure: Exception | None = None
         self.mispredictions = 0
 
     def begin_pass(self, *, with_images: bool = False) -> None:
@@ -298,8 +299,10 @@ class StagedPipeline:
         return slot
 
     def _arrived_slot(self) -> DeviceSlot | None:
-        """The slot of the block that is wanted now, once its copy was started."""
+        """The slot of the block that is wanted now, once its copy was started. Raises what a reader met."""
         with self._lock:
+            if self._failure is not None:
+                raise self._failure
             if not self._copied:
                 self._advance()
             return self._copied[0].slot if self._copied else None
@@ -324,6 +327,13 @@ class StagedPipeline:
         with self._lock:
             self._drain()
             self._orders.now.rewind()
+
+    def _advance_from_reader(self) -> None:
+        """A copy that cannot be started is told where its block is waited for; the reader lives on."""
+        try:
+            self._advance()
+        except Exception as error:  # carried to the compute thread
+            self._failure = error
 
     def _advance(self) -> None:
         """Starts every copy and every read that can start, in the order blocks will be wanted."""
@@ -367,7 +377,7 @@ class StagedPipeline:
             block.nbytes,
             slot.buffer.view,
             before=slot.wait_until_copied,
-            on_done=self._advance,
+            on_done=self._advance_from_reader,
         )
         self._staged.append(_Staged(block, slot, ticket))
         return True
@@ -387,5 +397,6 @@ class StagedPipeline:
             self._lock.acquire()
             self._staged.clear()
             self._copied.clear()
+            self._failure = None
             for ring in (*self._device_rings, *self._host_rings):
                 ring.reset()

@@ -1,39 +1,34 @@
 """What stands where an output head has its matrix while that comes in ranges of rows.
 
-It looks like the matrix, and answers the one product that is asked of a head range by range. To anything else it is a
-matrix of NaN, as ``engine.weights.row_table.LookupWeight`` is.
+It answers the one product that is asked of a head, range by range.
 """
 
 from __future__ import annotations
 
-# pyright: reportPrivateUsage=false
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch.nn import functional
 
 from engine.store.manifest import BlockEntry, TensorEntry
 from engine.streaming.row_ranges import RowRange
+from engine.weights.absent_weight import AbsentWeight
 
 HoldRange = Callable[[], AbstractContextManager[torch.Tensor]]
 """Brings a range in and gives its rows [rows, columns] for as long as it is entered."""
 
 
-class RangedWeight(torch.Tensor):
+class RangedWeight(AbsentWeight):
     """Products with its rows, in their order."""
 
     _ranges: Sequence[HoldRange]
 
-    @staticmethod
-    def of(ranges: Sequence[HoldRange], empty: torch.Tensor, device: torch.device) -> RangedWeight:
-        """In place of ``empty`` (its shape and dtype)."""
-        nan = torch.full((1, 1), float("nan"), dtype=empty.dtype, device=device)
-        weight: RangedWeight = torch.Tensor._make_subclass(RangedWeight, nan.expand(empty.shape))
-        weight._ranges = ranges
-        return weight
+    def served_by(self, ranges: Sequence[HoldRange]) -> Self:
+        self._ranges = ranges
+        return self
 
     @classmethod
     def __torch_function__(
@@ -41,17 +36,18 @@ class RangedWeight(torch.Tensor):
     ) -> Any:
         if func is functional.linear and isinstance(args[1], RangedWeight):
             return args[1]._product(args[0], *args[2:], **(kwargs or {}))
-        with torch._C.DisableTorchFunctionSubclass():
-            return func(*args, **(kwargs or {}))
+        return super().__torch_function__(func, types, args, kwargs)
 
     def _product(self, states: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
-        """[…, columns] → […, rows]."""
+        """[…, columns] → […, rows]. The bias is added in each range: afterwards it would be rounded once more."""
         products: list[torch.Tensor] = []
+        first = 0
         for hold in self._ranges:
             with hold() as rows:
-                products.append(functional.linear(states, rows))
-        whole = torch.cat(products, dim=-1)
-        return whole if bias is None else whole + bias
+                part = None if bias is None else bias[first : first + len(rows)]
+                products.append(functional.linear(states, rows, part))
+                first += len(rows)
+        return torch.cat(products, dim=-1)
 
 
 def range_entries(blocks: Iterable[BlockEntry], ranges: Iterable[RowRange]) -> list[BlockEntry]:

@@ -20,10 +20,10 @@ from transformers import PreTrainedModel
 
 from engine.backends.base import Backend, DeviceSlot, HostBuffer
 from engine.cancel import CancelToken
-from engine.errors import DamagedFile, UnsupportedModel
+from engine.errors import DamagedFile
 from engine.events import BytesMoved, LayerProgress, LoadProgress, PassKind
 from engine.store.manifest import BlockEntry, Manifest
-from engine.streaming.bindings import Binding, BoundViews, bind_tensors, place_of, tensor_view
+from engine.streaming.bindings import Binding, BoundViews, bind_tensors, mark_absent, place_of, tensor_view
 from engine.streaming.block_roles import is_tied_to_head
 from engine.streaming.experts import ExpertCounts, ExpertStreamer
 from engine.streaming.pipeline import Pipeline, StagedPipeline, StreamedBlock, UnifiedPipeline
@@ -50,17 +50,11 @@ class _Unit:
         self.binding = binding
         self.block: StreamedBlock | None = None
         self.views: dict[int, BoundViews] = {}
-        self._empty_versions = binding.empty_versions()
 
     @property
     def is_tower(self) -> bool:
         """Whether only passes with images go through it."""
         return self.entry.kind == "tower"
-
-    @property
-    def is_rewritten(self) -> bool:
-        """Whether the model wrote into this block's weights from outside, while they were away."""
-        return self.binding.empty_versions() != self._empty_versions
 
     def views_in(self, slot: DeviceSlot) -> BoundViews:
         views = self.views.get(id(slot))
@@ -131,6 +125,7 @@ class Streamer:
             done += block.data_nbytes
             yield LoadProgress(index + 1, len(staying), done, total)
         self._move_buffers()
+        mark_absent(self._model, self._backend.device)
         for block in self._blocks:
             if block.name in self._resident and block.name not in self._divided:
                 binding = bind_tensors(self._model, block.tensors, self._manifest.aliases)
@@ -159,7 +154,6 @@ class Streamer:
                 self._experts.begin_pass()
             yield
             is_complete = True
-            self._refuse_rewritten_weights()
             self.last_pass_s = time.perf_counter() - self._pass_started
         finally:
             if self._in_use is not None:
@@ -170,14 +164,6 @@ class Streamer:
                     self._pipeline.end_pass()
                 else:
                     self._pipeline.abort()
-
-    def _refuse_rewritten_weights(self) -> None:
-        """After the first pass: a model that changes its own weights (RWKV rescales them) cannot stream."""
-        if self.last_pass_s is None and any(unit.is_rewritten for unit in self._units if unit.block is not None):
-            raise UnsupportedModel(
-                f"{self._manifest.model} changes its own weights while it runs, so it cannot be read from the disk.",
-                "Allow enough memory (--ram) to hold all of it.",
-            )
 
     def bytes_moved(self) -> BytesMoved:
         """Weight bytes used since loading, by the tier they came from."""
@@ -272,7 +258,8 @@ class Streamer:
             self._tables[entry.name] = table
             place = place_of(self._model, entry.name)
             reading = partial(self._reading, block)
-            place.registry[place.key] = LookupWeight.of(table, place.empty, self._backend.device, reading)
+            weight = LookupWeight.of(entry.name, place.empty, self._backend.device)
+            place.registry[place.key] = weight.served_by(table, reading)
 
     def _attach_ranges(self) -> None:
         """The head's matrix, where it comes in ranges of rows."""
@@ -281,7 +268,7 @@ class Streamer:
         name = self._divided_tensor()
         place = place_of(self._model, name)
         ranges = [partial(self._hold_range, block.name) for block in self._blocks if block.name in self._divided]
-        place.registry[place.key] = RangedWeight.of(ranges, place.empty, self._backend.device)
+        place.registry[place.key] = RangedWeight.of(name, place.empty, self._backend.device).served_by(ranges)
 
     def _divided_tensor(self) -> str:
         """The head's own name of its matrix, which may be stored as the embedding's."""
@@ -372,6 +359,7 @@ class Streamer:
         if unit.block is None or self._pipeline is None:
             self._device_bytes_used += unit.entry.data_nbytes
             return
+        assert self._in_use is None, f"{unit.name} is wanted inside {self._in_use.name}"
         with self._reading(unit.entry):
             slot = self._pipeline.acquire(unit.block, self._on_wait)
         self._in_use = unit

@@ -198,6 +198,12 @@ class DirectWriter:
         os.fsync(self._fd)
         return length
 
+    def sync(self) -> None:
+        """Flushes what was taken so far, which must be whole pages, to the disk. Raises ``OSError``."""
+        assert self._filled % ALIGNMENT == 0
+        self._flush(self._filled)
+        os.fsync(self._fd)
+
     def _flush(self, nbytes: int) -> None:
         done = 0
         while done < nbytes:

@@ -4,17 +4,16 @@ Owns the file ranges of one 2-D tensor, and what stands in its place in a module
 arbitrary, so each read covers the aligned range around it, and none reads ahead.
 """
 
-# pyright: reportPrivateUsage=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, Self, cast
 
 import torch
 from torch.nn import functional
 
+from engine.weights.absent_weight import AbsentWeight
 from engine.weights.direct_io import ALIGNMENT, ReadHandle, aligned_buffer, round_up
 from engine.weights.reader import Piece, Reader
 
@@ -97,28 +96,17 @@ class DiskRowTable:
         return Piece(start - lead, lead + self._row_nbytes, place)
 
 
-class LookupWeight(torch.Tensor):
-    """Stands where an embedding has its matrix: looks like it, and answers lookups with rows of a table.
-
-    To anything else it is a matrix of NaN: the model's device and shape are right, and a stray use is not.
-    """
+class LookupWeight(AbsentWeight):
+    """Stands where an embedding has its matrix, and gives rows of a table: to lookups, and one by its number."""
 
     _table: RowTable
     _reading: Callable[[], AbstractContextManager[None]]
 
-    @staticmethod
-    def of(
-        table: RowTable,
-        empty: torch.Tensor,
-        device: torch.device,
-        reading: Callable[[], AbstractContextManager[None]],
-    ) -> LookupWeight:
-        """In place of ``empty`` (its shape and dtype). Rows are gathered inside ``reading()``."""
-        nan = torch.full((1, 1), float("nan"), dtype=empty.dtype, device=device)
-        weight: LookupWeight = torch.Tensor._make_subclass(LookupWeight, nan.expand(empty.shape))
-        weight._table = table
-        weight._reading = reading
-        return weight
+    def served_by(self, table: RowTable, reading: Callable[[], AbstractContextManager[None]]) -> Self:
+        """Rows are gathered from ``table`` inside ``reading()``."""
+        self._table = table
+        self._reading = reading
+        return self
 
     @classmethod
     def __torch_function__(
@@ -126,12 +114,21 @@ class LookupWeight(torch.Tensor):
     ) -> Any:
         if func is functional.embedding and isinstance(args[1], LookupWeight):
             return args[1]._look_up(args[0], **(kwargs or {}))
-        with torch._C.DisableTorchFunctionSubclass():
-            return func(*args, **(kwargs or {}))
+        if func is torch.Tensor.__getitem__ and isinstance(args[0], LookupWeight):
+            row, *columns = args[1] if isinstance(args[1], tuple) else (args[1],)
+            if isinstance(row, int) and not isinstance(row, bool):
+                return args[0]._row(row)[tuple(columns)]
+        return super().__torch_function__(func, types, args, kwargs)
+
+    def _row(self, row: int) -> torch.Tensor:
+        """[columns]."""
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        return self._look_up(torch.tensor(row % len(self)))
 
     def _look_up(self, ids: torch.Tensor, padding_idx: int | None = None, **options: Any) -> torch.Tensor:
         """The same as in the whole matrix; ``padding_idx``, a row of it, only matters to gradients."""
         rows, places = torch.unique(ids.cpu(), return_inverse=True)
         with self._reading():
             weight = self._table.gather(rows).to(self.device)
-        return functional.embedding(places.to(ids.device), weight, **options)
+        return functional.embedding(places.to(ids.device if ids.ndim else weight.device), weight, **options)

@@ -2082,8 +2082,8 @@
         <translation>预读这个模型需要 {need} 主内存，而允许使用的是 {have}。</translation>
     </message>
     <message>
-        <source>{model} changes its own weights while it runs, so it cannot be read from the disk.</source>
-        <translation>{model} 运行时会改动自己的权重，所以不能从硬盘读取。</translation>
+        <source>This model uses the weight {name} while it is not in memory, so it cannot be read from the disk.</source>
+        <translation>这个模型会在权重 {name} 不在内存中时使用它，所以不能从硬盘读取。</translation>
     </message>
     <message>
         <source>The block {block} of {model} cannot be read from the disk.</source>

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -138,18 +138,22 @@ def test_bench_reports_its_share_of_the_limit(data_dir: Path, capsys: pytest.Cap
     assert report["mispredictions"] == 0
 
 
-def test_a_conversation_from_standard_input_answers_each_line(
-    data_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = iter(["Hello", "And now?"])
+def type_lines(monkeypatch: pytest.MonkeyPatch, lines: Iterable[str]) -> None:
+    left = iter(lines)
 
     def read(prompt: str = "") -> str:
         try:
-            return next(lines)
+            return next(left)
         except StopIteration:
             raise EOFError from None
 
     monkeypatch.setattr("builtins.input", read)
+
+
+def test_a_conversation_from_standard_input_answers_each_line(
+    data_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    type_lines(monkeypatch, ["Hello", "And now?"])
     command = ["chat", "tiny-llama", "--greedy", "--max-new-tokens", "4", "--data-dir", str(data_dir), "--json"]
     assert main(command) == 0
     results = [event["result"] for event in events(capsys) if event["event"] == "Finished"]
@@ -233,9 +237,11 @@ def test_wrong_usage_exits_with_two(arguments: list[str], capsys: pytest.Capture
 
 
 @pytest.mark.slow
-def test_an_image_goes_through_every_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_image_goes_through_every_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     checkpoint = make_vision_checkpoint("llava", tmp_path / "tiny-llava")
-    file, logits = tmp_path / "photo.png", tmp_path / "logits.npy"
+    file, logits = tmp_path / "a photo.png", tmp_path / "logits.npy"
     file.write_bytes(picture())
     where = ["--data-dir", str(tmp_path / "data"), "--json"]
     assert main(["plan", str(checkpoint), *where]) == 0
@@ -251,6 +257,15 @@ def test_an_image_goes_through_every_command(tmp_path: Path, capsys: pytest.Capt
     assert np.array_equal(np.load(logits), plain.logits.numpy())
     assert [event["token_id"] for event in seen if event["event"] == "TokenArrived"] == list(plain.token_ids)
     assert next(event for event in seen if event["event"] == "Loaded")["accepts_images"] is True
+
+    escaped = str(file).replace(" ", "\\ ")
+    lines = [f"/image {tmp_path}", f"/image {file}", "/image", f'/image "{file}"', "/new", f"/image {escaped}"]
+    type_lines(monkeypatch, [*lines, "What is it?"])
+    assert main(["chat", "tiny-llava", "--greedy", "--max-new-tokens", "4", *where]) == 0
+    seen = events(capsys)
+    (failed,) = (event for event in seen if event["event"] == "Failed")
+    assert failed["message"] == f"The image {tmp_path.name} cannot be read: Is a directory."
+    assert [event["token_id"] for event in seen if event["event"] == "TokenArrived"] == list(plain.token_ids)
 
 
 def test_a_model_without_a_chat_template_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,8 @@
 ``python -m tests.helpers.killed_splits CHECKPOINT WORK signal KILLS``: SIGKILL at random moments.
 ``python -m tests.helpers.killed_splits CHECKPOINT WORK step STRIDE``: the process disappears before or after a call
 that changes the disk, every ``STRIDE``-th of them in turn, while the original is being deleted.
+``python -m tests.helpers.killed_splits CHECKPOINT WORK part STRIDE``: the same with blocks that are begun in parts of
+``PART_BYTES``, and the original kept.
 
 torch is imported once; every attempt is a forked child. It starts from a fresh copy of the checkpoint, is killed,
 and is run again to its end, whose files are compared with those of a run that nobody killed.
@@ -10,7 +12,6 @@ and is run again to its end, whose files are compared with those of a run that n
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import random
@@ -23,20 +24,22 @@ from pathlib import Path
 from typing import Any
 
 from engine.events import JobProgress
+from engine.store import block_cutter
 from engine.store.model_store import ModelState, ModelStore
 from engine.store.open_source import open_source
+from engine.store.progress_journal import ProgressJournal
 from engine.store.source_plan import plan_source
 from engine.store.splitter import split_source
 from tests.helpers.checkpoints import files_of
 
 GONE = 77
+PART_BYTES = 1 << 16
 Job = Callable[[], object]
 Attempt = Callable[[Job], bool]
 """Runs a job in a child and kills it; whether it was still running."""
 
 
 def main() -> None:
-    importlib.import_module("engine.store.block_cutter")
     checkpoint, work, mode, number = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
     blocks = plan_source(open_source(checkpoint)).blocks
     needs = {block.file: block.source_files for block in blocks}
@@ -50,8 +53,10 @@ def main() -> None:
         for _ in range(number):
             trial.run(kill_after(chance.uniform(0.1, 0.9) * usual_s), deletes=False)
         return
+    if mode == "part":
+        block_cutter.PART_BYTES = PART_BYTES
     step = 0
-    while trial.run(vanish_at(step), deletes=True):
+    while trial.run(vanish_at(step), deletes=mode == "step"):
         step += number
 
 
@@ -76,6 +81,11 @@ class Trial:
         done = set(self.cut_files())
         states = [model.state for model in ModelStore(self.data).list()]
         found: dict[str, Any] = {"was_killed": was_killed, "lost": self.lost(), "states": states}
+        found["begun"] = {
+            name: part.nbytes
+            for progress in self.data.glob("models/*/.progress")
+            for name, part in ProgressJournal(progress.parent).begun().items()
+        }
         self.names.write_text("[]")
         exit_code = run_child(lambda: self.names.write_text(json.dumps(cut(self.source, self.data, deletes=deletes))))
         again = {self.files[name] for name in json.loads(self.names.read_text())}

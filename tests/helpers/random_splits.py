@@ -1,6 +1,7 @@
 """Splits of random weights at real dimensions: written as the splitter lays them out, without a checkpoint to cut.
 
 A layer of the largest models has 6 GB; a checkpoint of it beside its split, and the time to cut it, would be wasted.
+So would be writing all of it: a large tensor begins with random numbers and is a hole in its file, zeros, from there.
 """
 
 from __future__ import annotations
@@ -36,15 +37,14 @@ def _write_block(block: BlockPlan, path: Path, generator: torch.Generator) -> No
     pieces: dict[tuple[str, bool], torch.Tensor] = {}
     with path.open("wb") as file:
         file.write(block.layout.header)
-        for index, tensor in enumerate(block.layout.tensors):
+        for tensor in block.layout.tensors:
             is_scales = "scale" in tensor.name.rpartition(".")[2]
             key = tensor.dtype, is_scales
             if key not in pieces:
                 pieces[key] = _numbers(tensor, generator, is_scales=is_scales)
-            piece = bytes_of(pieces[key])
-            for start in range(0, tensor.nbytes, len(piece)):
-                file.write(piece[: tensor.nbytes - start])
-            file.write(bytes(block.layout.padding_after(index)))
+            file.seek(block.layout.data_offset + tensor.offset)
+            file.write(bytes_of(pieces[key])[: tensor.nbytes])
+        file.truncate(block.layout.size)
 
 
 def _numbers(tensor: TensorEntry, generator: torch.Generator, *, is_scales: bool) -> torch.Tensor:

@@ -3,10 +3,11 @@
 A family is *equal* when its prompt logits and 16 greedy tokens are the same bits with everything resident, with
 one block at a time, and on a simulated device fed from the disk.
 
-    python -m tests.parity.walk [--record] [FAMILY…]
+    python -m tests.parity.walk [--divided] [--record] [FAMILY…]
 
-``--record`` writes what was found into ``tests/parity/results.json``, beside what is known of the families that were
-not walked, and makes ``docs/models.md`` of it.
+``--divided`` cuts the tiny models as the largest ones are cut: each layer into its modules, each part outside the
+layers by itself. ``--record`` writes what was found into ``tests/parity/results.json``, beside what is known of the
+families that were not walked, and makes ``docs/models.md`` of it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import torch
 import transformers
 
+from engine.models import layer_parts, structure
 from engine.store.manifest import read_manifest
 from tests.helpers.families import (
     SKIPPED,
@@ -91,6 +95,17 @@ def compare(family: str, folder: Path) -> Verdict:
     return Verdict(family, blocks, time.perf_counter() - started, reason, experts, packed)
 
 
+@contextmanager
+def cut_as_the_largest() -> Generator[None]:
+    """Within it every layer is a large one, and so is every part of a model outside its layers."""
+    limits = [(layer_parts, "LARGE_LAYER_BYTES", 1024), (layer_parts, "SMALL_MODULE_BYTES", 300)]
+    limits.append((structure, "STREAMED_PART_BYTES", 1024))
+    with ExitStack() as patches:
+        for module, name, nbytes in limits:
+            patches.enter_context(patch.object(module, name, nbytes))
+        yield
+
+
 def _make(family: str, folder: Path) -> tuple[Path, PlainOutputs]:
     """A checkpoint, and what plain transformers answers for it."""
     if family in PACKED:
@@ -124,8 +139,9 @@ def walk(families: list[str]) -> list[Verdict]:
 
 
 if __name__ == "__main__":
-    wanted = [name for name in sys.argv[1:] if name != "--record"]
-    found = walk(wanted or [*family_names(), *PACKED])
+    wanted = [name for name in sys.argv[1:] if not name.startswith("--")]
+    with cut_as_the_largest() if "--divided" in sys.argv[1:] else nullcontext():
+        found = walk(wanted or [*family_names(), *PACKED])
     if "--record" in sys.argv[1:]:
         from tests.parity.models_page import record
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
 import pytest
 import torch
+from torch.nn import functional
 
 from engine.backends.simulated import SimulatedBackend
 from engine.errors import BudgetTooSmall
 from engine.store.manifest import read_manifest
 from engine.store.model_store import ModelStore
 from engine.streaming.block_roles import block_sizes
+from engine.streaming.ranged_weight import RangedWeight
 from engine.streaming.residency import BlockSize, Budgets, Role, Tier, floor_bytes, plan_residency
 from engine.streaming.row_ranges import PAGE_BYTES, ROWS_TOGETHER, divide_rows
 from tests.helpers.checkpoints import cut, make_checkpoint
@@ -51,6 +55,14 @@ def test_a_large_head_streams_in_ranges_bit_for_bit(
     looked_up = sum(len(set(ids)) for ids in (PROMPT, PROMPT, *([token] for token in tokens[:-1])))
     used = 9 * sum(block.data_nbytes for block in once)
     assert used <= read.device + read.host + read.disk <= used + looked_up * head.row_nbytes
+
+
+def test_a_bias_is_rounded_once() -> None:
+    torch.manual_seed(0)
+    states, whole, bias = (torch.randn(shape, dtype=torch.bfloat16) for shape in ((5, 64), (96, 64), (96,)))
+    ranges = [partial(nullcontext, rows) for rows in whole.split(32)]
+    weight = RangedWeight.of("head.weight", whole.to("meta"), torch.device("cpu")).served_by(ranges)
+    assert torch.equal(functional.linear(states, weight, bias), functional.linear(states, whole, bias))
 
 
 def test_the_processor_gets_its_head_whole() -> None:

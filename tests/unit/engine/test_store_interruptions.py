@@ -15,7 +15,7 @@ import pytest
 from engine.cancel import CancelToken
 from engine.errors import DamagedFile, DiskFull, SourceError
 from engine.events import JobProgress, Notice
-from engine.store import splitter
+from engine.store import split_progress, splitter
 from engine.store.model_store import ModelState, ModelStore
 from engine.store.open_source import open_source
 from engine.store.original_files import delete_weight_file
@@ -164,6 +164,7 @@ def test_another_version_never_discards_the_only_copy(
     for event in split_source(open_source(checkpoint), store, delete_original=True, cancel=cancel, floor_bytes=0):
         if isinstance(event, JobProgress) and event.phase == "cutting" and len(shards_of(checkpoint)) < 4:
             cancel.cancel()
+    monkeypatch.setattr(split_progress, "engine_id", lambda: "another version")
     monkeypatch.setattr(splitter, "engine_id", lambda: "another version")
     if not is_lost:
         result = cut(checkpoint, store, delete_original=True)

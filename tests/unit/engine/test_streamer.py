@@ -21,7 +21,9 @@ from engine.loading import load_model
 from engine.store.manifest import read_manifest
 from engine.streaming.block_roles import block_sizes
 from engine.streaming.loaded_model import LoadedModel
+from engine.streaming.pipeline import StagedPipeline
 from engine.streaming.residency import Budgets, Role, Tier
+from engine.weights.absent_weight import AbsentWeight
 from engine.weights.direct_io import ReadHandle, aligned_buffer
 from tests.helpers.families import PlainOutputs, plain_outputs
 from tests.helpers.splits import PROMPT, RESIDENCIES, greedy_tokens, load, make_split, residency, streamed_outputs
@@ -70,7 +72,7 @@ def test_parameters_are_empty_outside_a_pass(one_slot: LoadedModel) -> None:
     layers = one_slot.manifest.layers_path
     streamed = [p for name, p in one_slot.model.named_parameters() if name.startswith(layers)]
     assert streamed
-    assert all(parameter.is_meta for parameter in streamed)
+    assert all(isinstance(parameter, AbsentWeight) for parameter in streamed)
 
 
 def test_the_disk_is_read_once_per_pass_and_only_what_streams(one_slot: LoadedModel) -> None:
@@ -247,6 +249,28 @@ def test_a_failed_open_leaves_no_thread_and_no_file_behind(llama: Path, monkeypa
     for handle in opened:
         with pytest.raises(OSError, match=r"descriptor|handle"):
             handle.read_into(0, aligned_buffer(1))
+
+
+def test_a_copy_that_a_reader_cannot_start_is_told_where_it_is_waited_for(
+    llama: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load(llama, *residency(llama, "device, one slot"))
+    advance = StagedPipeline._advance
+    tokens = greedy_tokens(loaded, PROMPT, 2)
+
+    def fail_in_a_reader(self: StagedPipeline) -> None:
+        if threading.current_thread().name.startswith("strata-reader"):
+            raise torch.OutOfMemoryError("device is full")
+        advance(self)
+
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(StagedPipeline, "_advance", fail_in_a_reader)
+            with pytest.raises(OutOfMemory):
+                greedy_tokens(loaded, PROMPT, 8)
+        assert greedy_tokens(loaded, PROMPT, 2) == tokens
+    finally:
+        loaded.close()
 
 
 def test_no_memory_at_load_or_in_a_pass_is_the_user_s_situation(

@@ -36,6 +36,7 @@ TABLES = {
     "gemma4_text": ["model.embed_tokens_per_layer"],
 }
 NEW_TOKENS = 16
+CPU = torch.device("cpu")
 
 
 @pytest.fixture(autouse=True)
@@ -140,14 +141,17 @@ def test_a_lookup_equals_one_in_the_whole_matrix(ids: torch.Tensor) -> None:
     plain = whole(2, ids)
     table = HostRowTable(whole.weight.detach().clone())
     empty = torch.empty(12, 3, device="meta")
-    whole._parameters["weight"] = LookupWeight.of(table, empty, torch.device("cpu"), nullcontext)  # pyright: ignore[reportArgumentType]
+    whole._parameters["weight"] = LookupWeight.of("w", empty, CPU).served_by(table, nullcontext)  # pyright: ignore[reportArgumentType]
     assert torch.equal(whole(2, ids), plain)
 
 
-def test_anything_but_a_lookup_sees_no_numbers() -> None:
-    weight = LookupWeight.of(HostRowTable(torch.ones(4, 2)), torch.empty(4, 2), torch.device("cpu"), nullcontext)
-    assert weight.shape == (4, 2)
-    assert (torch.ones(1, 2) @ weight.T).isnan().all()
+@pytest.mark.parametrize("index", [7, -2, (7,), (7, slice(None)), (3, slice(1, None)), (3, None), (0, 1)])
+def test_a_row_by_its_number_equals_that_of_the_whole_matrix(index: object) -> None:
+    whole = torch.randn(12, 3)
+    weight = LookupWeight.of("w", whole.to("meta"), CPU).served_by(HostRowTable(whole), nullcontext)
+    assert torch.equal(weight[index], whole[index])  # pyright: ignore[reportArgumentType, reportCallIssue]
+    with pytest.raises(IndexError):
+        weight[12]
 
 
 def test_a_damaged_table_is_found_and_mended(tmp_path: Path) -> None:
