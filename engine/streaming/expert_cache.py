@@ -55,9 +55,16 @@ class ExpertCache:
         return {key: 2.0 ** (value - self._now / self._half_life) for key, value in self._values.items()}
 
     def most_used_share(self, count: int) -> float | None:
-        """Of all uses so far, those of the ``count`` experts that are used most; None before the first."""
+        """Of the uses to come, those of the ``count`` experts that were used most so far; None before the first.
+
+        As many uses as there are experts seen but once are taken to be of others (Good and Turing's estimate): after a
+        short answer everything seen would fit, and the next one uses other experts.
+        """
         uses = sorted(self.uses().values(), reverse=True)
-        return sum(uses[:count]) / sum(uses) if uses else None
+        if not uses:
+            return None
+        seen_once = sum(1 for value in uses if value <= 1)
+        return sum(uses[:count]) / sum(uses) * max(1 - seen_once / sum(uses), 0.0)
 
     def restore(self, uses: Mapping[ExpertKey, float]) -> None:
         """Starts with the values an earlier cache ended with. Call before any other use."""

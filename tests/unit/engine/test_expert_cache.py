@@ -139,7 +139,18 @@ def test_what_was_used_often_before_stays_longer_in_the_next_run() -> None:
 def test_the_share_of_the_most_used_is_what_a_cache_of_that_size_would_hit() -> None:
     cache = ExpertCache(2)
     assert cache.most_used_share(2) is None
-    for key, uses in {(0, 0): 6, (0, 1): 3, (0, 2): 1}.items():
+    for key, uses in {(0, 0): 6, (0, 1): 3, (0, 2): 2}.items():
         for _ in range(uses):
             cache.use(key)
-    assert cache.most_used_share(2) == pytest.approx(0.9)
+    assert cache.most_used_share(2) == pytest.approx(9 / 11)
+    assert cache.most_used_share(3) == 1
+
+
+def test_experts_seen_only_once_say_that_others_are_to_come() -> None:
+    cache = ExpertCache(8)
+    for expert in range(8):
+        cache.use((0, expert))
+    assert cache.most_used_share(8) == 0
+    for _ in range(12):
+        cache.use((0, 0))
+    assert cache.most_used_share(8) == pytest.approx(1 - 7 / 20)
