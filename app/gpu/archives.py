@@ -6,6 +6,7 @@ thread of whoever calls.
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import unicodedata
@@ -29,7 +30,8 @@ def unpack(
 ) -> None:
     """All of them into ``target``, which is made. ``nbytes`` is the size of everything in them, and never exceeded.
 
-    ``advanced`` gets the bytes written so far; ``check`` may raise to stop. Raises ``BadArchive`` and ``OSError``.
+    ``advanced`` gets the bytes written so far; ``check`` may raise to stop. Returns once all of it is on the disk.
+    Raises ``BadArchive`` and ``OSError``.
     """
     with ExitStack() as opened:
         try:
@@ -46,6 +48,8 @@ def unpack(
             for archive, member in members:
                 check()
                 written = _write(archive, member, target, written, advanced, check)
+            if hasattr(os, "sync"):  # one flush for thousands of files, before the folder gets its name
+                os.sync()
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
             raise BadArchive(repr(error)) from error
 
@@ -106,6 +110,9 @@ def _write(
             written += len(piece)
             advanced(written)
             check()
+        if not hasattr(os, "sync"):
+            file.flush()
+            os.fsync(file.fileno())
     if left:
         raise BadArchive(f"{member.filename!r} is smaller than it says")
     if (member.external_attr >> 16) & stat.S_IXUSR:

@@ -263,7 +263,12 @@ class _Call:
                 self._counts.misses += 1
                 self._counts.read_nbytes += self.file.nbytes
             record = Record(key, self.file.handle, self.file.entry.record_offset(key[1]), self.file.nbytes)
-            self._arriving[key] = self._slots.bring(self._reader, record, slot)
+            try:
+                self._arriving[key] = self._slots.bring(self._reader, record, slot)
+            except Exception:  # nothing is on its way into a slot that was given to it
+                self._cache.drop(key)
+                self._slots.drop(key)
+                raise
 
     def take(self, expert: int, nbytes: int) -> int:
         """The slot of an expert, once its first ``nbytes`` are there: it is computed with while the rest arrives."""

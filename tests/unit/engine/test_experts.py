@@ -250,6 +250,31 @@ def test_an_expert_that_did_not_arrive_is_read_again(qwen: Cut, monkeypatch: pyt
         loaded.close()
 
 
+def test_a_copy_that_cannot_be_started_leaves_a_model_that_goes_on(qwen: Cut, monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = qwen.budget(qwen.sizes.floor_slots)
+    host = sum(b.nbytes for b in block_sizes(qwen.manifest)) + qwen.sizes.count * qwen.sizes.slot_nbytes
+    device = SimulatedBackend(budget)
+    loaded = load(qwen.split, device, Budgets(budget, host))
+    copies: list[int] = []
+
+    def refuse(*_: object) -> None:
+        copies.append(1)
+        raise RuntimeError("no stream")
+
+    try:
+        qwen.assert_equal(loaded)
+        hits = loaded.streamer.expert_counts.host_hits
+        with monkeypatch.context() as refusing:
+            refusing.setattr(device, "start_copy", refuse)
+            with pytest.raises(RuntimeError, match="no stream"):
+                greedy_tokens(loaded, PROMPT, 1)
+        assert copies
+        assert loaded.streamer.expert_counts.host_hits > hits
+        qwen.assert_equal(loaded)
+    finally:
+        loaded.close()
+
+
 def test_blocks_stream_beside_the_experts_where_little_is_allowed(qwen: Cut) -> None:
     sizes = block_sizes(qwen.manifest)
     always = sum(block.nbytes for block in sizes if block.role is Role.ALWAYS)
