@@ -18,7 +18,7 @@ from app.chat.overflow_dialog import OverflowDialog, larger_context
 from app.conversations.records import AnswerState, Attachment, Draft
 from engine.api import Message, ModelPlan
 from engine.errors import ContextOverflow
-from engine.events import Finished, Outcome, TokenArrived
+from engine.events import Finished, Outcome, StopReason, TokenArrived
 from tests.helpers.chat_page import Chat
 from tests.helpers.chat_services import MODEL, add_chat, answer_request, chat_services, model_info
 from tests.helpers.fake_engine import generation_result, layer_progress
@@ -350,7 +350,9 @@ def test_a_dead_engine_costs_no_word(chat: Chat) -> None:
     again = chat.wait_for_request()
     chat.engine.send(again, TokenArrived(1, 8, "oak"))
     tokens = [TokenArrived(1, 8, "oak")]
-    chat.engine.send(again, Finished(Outcome.DONE, generation_result(tokens, "stop_token", (7,), text="An oak")))  # type: ignore[arg-type]
+    chat.engine.send(
+        again, Finished(Outcome.DONE, generation_result(tokens, StopReason.STOP_TOKEN, (7,), text="An oak"))
+    )
     chat.wait_for_end()
     assert chat.texts() == ["Name a tree", "An oak"]
 

@@ -207,8 +207,8 @@ def test_after_midnight_what_was_said_today_was_said_yesterday(services: Service
 
 def action(menu: QMenu, text: str) -> QAction:
     """In the menu or one of its own menus."""
-    menus = [menu, *(each.menu() for each in menu.actions() if isinstance(each.menu(), QMenu))]
-    return next(each for one in menus for each in one.actions() if each.text() == text)  # type: ignore[union-attr]
+    menus = [menu, *(inner for each in menu.actions() if isinstance(inner := each.menu(), QMenu))]
+    return next(each for one in menus for each in one.actions() if each.text() == text)
 
 
 def chat_menu(sidebar: ChatSidebar, title: str) -> QMenu:

@@ -267,8 +267,8 @@ def test_a_model_says_when_it_was_last_used(page: LibraryPage, services: Service
 def test_the_day_of_the_last_use_is_said_in_words() -> None:
     now = datetime(2026, 3, 15, 9)
 
-    def said(*day: int) -> str:
-        return used_text(datetime(*day).timestamp(), now)  # type: ignore[arg-type]
+    def said(year: int, month: int, day: int, hour: int) -> str:
+        return used_text(datetime(year, month, day, hour).timestamp(), now)
 
     assert [said(2026, 3, 14, 23), said(2026, 2, 1, 1), said(2025, 2, 1, 1)] == [
         "last used yesterday", "last used on 1 February", "last used on 1 February 2025"

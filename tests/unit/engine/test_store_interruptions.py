@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import namedtuple
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def shards_of(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.safetensors"))
 
 
-def kill_splits(checkpoint: Path, work: Path, mode: str, number: int) -> list[dict[str, object]]:
+def kill_splits(checkpoint: Path, work: Path, mode: str, number: int) -> list[dict[str, Any]]:
     command = [sys.executable, "-m", "tests.helpers.killed_splits", str(checkpoint), str(work), mode, str(number)]
     work.mkdir()
     output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
@@ -60,7 +61,7 @@ def test_a_split_killed_at_twenty_random_moments_goes_on_and_ends_the_same(tmp_p
     for trial in trials:
         assert trial["exit_code"] == 0
         assert trial["is_same"]
-        assert len(trial["repeated"]) <= 1  # type: ignore[arg-type]
+        assert len(trial["repeated"]) <= 1
 
 
 @pytest.mark.slow
@@ -74,7 +75,7 @@ def test_a_killed_split_with_experts_goes_on_and_ends_the_same(tmp_path: Path) -
     for trial in trials:
         assert trial["exit_code"] == 0
         assert trial["is_same"]
-        assert len(trial["repeated"]) <= 1  # type: ignore[arg-type]
+        assert len(trial["repeated"]) <= 1
 
 
 @pytest.mark.slow
@@ -85,7 +86,7 @@ def test_a_killed_split_of_packed_experts_goes_on_and_ends_the_same(tmp_path: Pa
     for trial in trials:
         assert trial["exit_code"] == 0
         assert trial["is_same"]
-        assert len(trial["repeated"]) <= 1  # type: ignore[arg-type]
+        assert len(trial["repeated"]) <= 1
 
 
 @pytest.mark.slow
@@ -111,7 +112,7 @@ def test_a_crash_between_any_two_steps_of_deleting_the_original_loses_nothing(ch
         assert trial["exit_code"] == 0
         assert trial["is_same"]
         assert trial["shards_left"] == []
-        assert len(trial["repeated"]) <= 1  # type: ignore[arg-type]
+        assert len(trial["repeated"]) <= 1
 
 
 def test_deleting_the_original_leaves_everything_but_its_weights(checkpoint: Path, store: ModelStore) -> None:
