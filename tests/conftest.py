@@ -10,8 +10,15 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from pytestqt.qtbot import QtBot
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+SIGNAL_WAIT_MS = 60_000
+"""How long a test waits for what is about to happen: a machine that others use must not decide the result."""
+
+for wait in (QtBot.waitSignal, QtBot.waitSignals, QtBot.waitUntil, QtBot.waitExposed):
+    wait.__kwdefaults__ = {**(wait.__kwdefaults__ or {}), "timeout": SIGNAL_WAIT_MS}
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

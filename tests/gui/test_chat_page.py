@@ -151,7 +151,7 @@ def test_a_deleted_message_comes_back_with_undo(chat: Chat) -> None:
 def test_a_draft_is_kept_while_typing_and_found_again(chat: Chat) -> None:
     chat.page.composer.text.set_text("half a thought")
     chat.page.composer.files.add(Attachment("notes.txt", "abc"))
-    chat.qtbot.waitUntil(lambda: chat.page.desk.id is not None, timeout=900)
+    chat.qtbot.waitUntil(lambda: chat.page.desk.id is not None)
     wait_for_background()
     again = chat.new_page()
     assert again.composer.draft == Draft("half a thought", (Attachment("notes.txt", "abc"),))
@@ -192,7 +192,7 @@ def test_shift_enter_begins_a_line_and_sends_nothing(chat: Chat) -> None:
 
 def test_tokens_are_counted_after_a_pause(chat: Chat) -> None:
     chat.page.composer.text.set_text("one two three")
-    chat.qtbot.waitUntil(chat.page.composer.meter.isVisible, timeout=3000)
+    chat.qtbot.waitUntil(chat.page.composer.meter.isVisible)
     assert chat.page.composer.meter.accessibleName() == "3 of 8192 tokens of the context are used"
 
 

