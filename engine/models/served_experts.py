@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, cast
 
 import torch
@@ -27,13 +28,45 @@ Gives the order in which the experts had better be computed, or None where their
 """
 
 
+def has_experts_interface(module: nn.Module) -> bool:
+    """Whether transformers lets another implementation run this experts module."""
+    return all(hasattr(module, name) for name in ("has_gate", "has_bias", "is_transposed"))
+
+
+def is_batched(module: nn.Module) -> bool:
+    """Whether its forward takes the states of all experts, one expert after the other, and multiplies batches.
+
+    Such a module (llama4's) computes every expert for every token; those that a token was not routed to got zeros,
+    and give zeros. Told from the source: a parameter is used in ``torch.bmm``, as a batch, or for its count.
+    """
+    forward = type(module).forward
+    try:
+        source = inspect.getsource(forward)
+    except (OSError, TypeError):
+        return False
+    parameters = [name for name, _ in module.named_parameters(recurse=False)]
+    return len(inspect.signature(forward).parameters) == 2 and all(_is_batch(name, source) for name in parameters)
+
+
+def _is_batch(parameter: str, source: str) -> bool:
+    uses, products, counts = (
+        len(re.findall(pattern.format(parameter), source))
+        for pattern in (r"self\.{}\b", r"torch\.bmm\(.*, self\.{}\)", r"self\.{}\.shape\[0\]")
+    )
+    return products > 0 and uses == products + counts
+
+
 def serve_experts(model: PreTrainedModel, path: str, parts: Mapping[str, object], serve: ServeExperts) -> None:
     """Has the experts module at ``path`` run its eager code inside ``serve``, with ``parts`` as its parameters.
 
     A part stands for a packed parameter: its ``[expert]`` gives one expert's tensor. The eager code of every family
-    uses its parameters in no other way.
+    that has the interface uses its parameters in no other way.
     """
     module = model.get_submodule(path)
+    if not has_experts_interface(module):
+        vars(module).update(parts)
+        vars(module)["forward"] = partial(_run_batched_experts, module, frozenset(parts), serve)
+        return
     ALL_EXPERTS_FUNCTIONS.register(EXPERTS_IMPLEMENTATION, _run_served_experts)
     if getattr(module.config, "_experts_implementation", None) != EXPERTS_IMPLEMENTATION:
         model.set_experts_implementation(EXPERTS_IMPLEMENTATION)
@@ -48,7 +81,7 @@ def serve_experts(model: PreTrainedModel, path: str, parts: Mapping[str, object]
 
 def release_experts(model: PreTrainedModel, path: str, names: Iterable[str]) -> None:
     """Takes back what ``serve_experts`` did to one module."""
-    for name in (_SERVE_KEY, _SUM_KEY, *names):
+    for name in (_SERVE_KEY, _SUM_KEY, "forward", *names):
         vars(model.get_submodule(path)).pop(name, None)
 
 
@@ -71,6 +104,46 @@ def _run_served_experts(module: nn.Module, *args: Any, **kwargs: Any) -> torch.T
         if order is None or not vars(module)[_SUM_KEY] or states.ndim != 2:
             return eager(module, states, indices, weights)
         return _run_in_order(module, eager, order, (states, indices, weights))
+
+
+_CPU_BATCH = 2
+"""One matrix alone is shared by the processor's threads, and then added up otherwise than in a batch of experts."""
+
+
+class _OneExpert:
+    """Stands for a batched experts module that has one expert, ``copies`` times."""
+
+    def __init__(self, module: nn.Module, parts: Container[str], expert: int, copies: int) -> None:
+        self._module = module
+        self._parts = parts
+        self._expert = expert
+        self._copies = copies
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._module, name)
+        if name not in self._parts:
+            return value
+        part: torch.Tensor = value[self._expert]
+        return part.expand(self._copies, *part.shape)
+
+
+def _run_batched_experts(
+    module: nn.Module, parts: Container[str], serve: ServeExperts, states: torch.Tensor
+) -> torch.Tensor:
+    """``states`` [experts x tokens, hidden], zeros for whom a token is not routed to → the same shape.
+
+    The module's own code for each expert that got anything else than zeros.
+    """
+    forward: Any = type(module).forward
+    rows = states.view(cast(int, module.num_experts), -1, states.shape[-1])
+    routed = rows.ne(0).flatten(1).any(1).nonzero().flatten()
+    copies = _CPU_BATCH if states.device.type == "cpu" else 1
+    total = torch.zeros_like(rows)
+    with serve(routed.expand(rows.shape[1], -1)) as order:
+        for expert in routed.tolist() if order is None else order:
+            one = _OneExpert(module, parts, expert, copies)
+            total[expert] = forward(one, rows[expert].repeat(copies, 1))[: rows.shape[1]]
+    return total.view(states.shape)
 
 
 def _run_in_order(

@@ -21,6 +21,7 @@ from engine.errors import UnsupportedModel
 from engine.models.block_limits import STREAMED_PART_BYTES, TABLE_BYTES
 from engine.models.layer_parts import LayerDivision
 from engine.models.model_code import ModelCode
+from engine.models.served_experts import has_experts_interface, is_batched
 
 
 class BlockKind(StrEnum):
@@ -314,11 +315,11 @@ def _tensor_sizes(model: nn.Module) -> dict[str, int]:
 
 
 def has_separate_experts(module: nn.Module) -> bool:
-    """Whether this is an experts module of transformers' experts interface, every parameter a stack of experts."""
+    """Whether this is an experts module that can be served one expert, every parameter a stack of experts."""
     count = getattr(module, "num_experts", None)
     parameters = list(module.parameters(recurse=False))
-    has_interface = all(hasattr(module, name) for name in ("has_gate", "has_bias", "is_transposed"))
-    return has_interface and bool(parameters) and all(p.ndim > 1 and p.shape[0] == count for p in parameters)
+    is_stacked = bool(parameters) and all(p.ndim > 1 and p.shape[0] == count for p in parameters)
+    return is_stacked and (has_experts_interface(module) or is_batched(module))
 
 
 def _outermost_apart_from(name: str, others: list[str]) -> str:

@@ -38,8 +38,8 @@ from tests.helpers.checkpoints import assert_holds, files_of
 from tests.helpers.families import PlainOutputs, build_model, load_plain, make_checkpoint, plain_outputs
 from tests.helpers.splits import PROMPT, cut, greedy_tokens, load, streamed_outputs
 
-FAMILIES = ["qwen3_moe", "gpt_oss", "deepseek_v3", "mixtral", "nemotron_h", "inkling2_text"]
-"""Usual; transposed, interleaved and biased; shared experts; other names; no gate; summed up in float32."""
+FAMILIES = ["qwen3_moe", "gpt_oss", "deepseek_v3", "mixtral", "nemotron_h", "inkling2_text", "llama4_text"]
+"""Usual; transposed, interleaved and biased; shared experts; other names; no gate; summed up in float32; batched."""
 NEW_TOKENS = 16
 
 
@@ -94,7 +94,7 @@ def decode_one(loaded: LoadedModel, prompt: list[int]) -> None:
 
 
 def watch_routing(loaded: LoadedModel) -> list[tuple[str, frozenset[int]]]:
-    """What the routers chose, told by the experts modules themselves: (module, experts) for each forward."""
+    """What the routers chose, told by them or by the experts modules: (module, experts) for each forward."""
     seen: list[tuple[str, frozenset[int]]] = []
     for entry in loaded.manifest.experts:
         assert entry.module is not None
@@ -102,7 +102,14 @@ def watch_routing(loaded: LoadedModel) -> list[tuple[str, frozenset[int]]]:
         def watch(module: Any, args: tuple[Any, ...], name: str = entry.module) -> None:
             seen.append((name, frozenset(args[1].flatten().tolist())))
 
-        loaded.model.get_submodule(entry.module).register_forward_pre_hook(watch)
+        def watch_scores(module: Any, args: object, output: tuple[Any, ...], name: str = entry.module) -> None:
+            seen.append((name, frozenset(output[0].any(0).nonzero().flatten().tolist())))
+
+        if loaded.manifest.architecture == "Llama4ForCausalLM":
+            router = loaded.model.get_submodule(entry.module.removesuffix("experts") + "router")
+            router.register_forward_hook(watch_scores)
+        else:
+            loaded.model.get_submodule(entry.module).register_forward_pre_hook(watch)
     return seen
 
 
@@ -309,9 +316,10 @@ def test_what_we_take_from_the_experts_interface_is_still_there(family: str, is_
 # Counting
 
 
-def test_bytes_read_are_those_of_the_routed_experts_that_were_not_there(qwen: Cut) -> None:
-    loaded = qwen.load(qwen.sizes.count)
-    entries = {entry.module: entry for entry in qwen.manifest.experts}
+@pytest.mark.parametrize("family", ["qwen3_moe", "llama4_text"], indirect=True)
+def test_bytes_read_are_those_of_the_routed_experts_that_were_not_there(family: Cut) -> None:
+    loaded = family.load(family.sizes.count)
+    entries = {entry.module: entry for entry in family.manifest.experts}
     seen = watch_routing(loaded)
     try:
         before = loaded.streamer.bytes_moved().disk
