@@ -47,7 +47,7 @@ fi
 
 rm -f "$share/applications/strata.desktop" "$share/mime/packages/strata.xml" "$share/metainfo/strata.metainfo.xml"
 rm -f "$share/icons/hicolor/"*/apps/strata.png "$share/icons/hicolor/scalable/apps/strata.svg"
-[ "$(readlink "$bin/strata" 2>/dev/null)" != "$target/Strata" ] || rm -f "$bin/strata"
+! [ "$bin/strata" -ef "$target/Strata" ] || rm -f "$bin/strata"
 if [ "$models" = 1 ]; then rm -rf "$data/models" "$data/downloads"; fi
 if [ "$chats" = 1 ] && [ -d "$data" ]; then
     find "$data" -mindepth 1 -maxdepth 1 ! -name models ! -name downloads -exec rm -rf {} +
