@@ -1,6 +1,6 @@
 """Whether this computer's NVIDIA card is computed with: asked for, installed, in use, set aside, removed.
 
-Owns the state and the engine's way there and back. Everything that takes time runs in one thread of its own. Nothing is
+Owns the state and what follows from what. Everything that takes time runs in one thread of its own. Nothing is
 asked of the network before the user wishes it. Must not know widgets.
 """
 
@@ -16,21 +16,21 @@ from PySide6.QtCore import QCoreApplication, QObject, QThreadPool, QTimer, Signa
 
 from app.background import Background
 from app.bundle import Bundle
-from app.engine_calls import EngineCall
-from app.engine_host import EngineHost, EngineState
-from app.engine_texts import shown_text
+from app.engine_host import EngineHost
 from app.gpu.choice import read_label
 from app.gpu.driver import Driver, find_driver
+from app.gpu.engine_switch import EngineSwitch
 from app.gpu.installation import DEVICE, Installation, Phase
 from app.gpu.meter import STALLED_S, Amount
 from app.gpu.part_download import Interrupted
 from app.gpu.runtime_folders import Kept, RuntimeFolders, nbytes_of
 from app.gpu.status import GpuState, GpuStatus, Offer
 from app.gpu.survey import Found, Survey
+from app.gpu.texts import explain_return
 from app.published_list import ListSource
 from app.signed_list import RuntimeEntry
 from engine.api import TorchReport
-from engine.errors import EngineError, EngineRestarted
+from engine.errors import EngineError
 
 log = logging.getLogger(__name__)
 
@@ -78,13 +78,11 @@ class GpuRuntime(QObject):
         self._device = device
         self._pool = QThreadPool(self)
         self._pool.setMaxThreadCount(1)
-        self._engine: EngineHost | None = None
         self._driver: Driver | None = None
         self._kept = folders.read() if self._label else Kept()
-        self._overlay = self._survey.usable(self._kept.in_use)
+        self._switch = EngineSwitch(self._survey.usable(self._kept.in_use), self)
         self._before = Kept()
         self._installation: Installation | None = None
-        self._is_proved = False
         self._is_new = False
         self._is_closed = False
         self._is_cancelled = False
@@ -93,6 +91,10 @@ class GpuRuntime(QObject):
         self._asked = 0
         self._moved_at = 0.0
         self.status = GpuStatus()
+        self._switch.ready.connect(self._take_ready)
+        self._switch.gone.connect(self._take_gone)
+        self._switch.proved.connect(self._take_proof)
+        self._switch.failed.connect(self._fall_back)
         self._told.connect(self._take_amount)
         self._heard.connect(self._take_said)
         self._stall = QTimer(self, interval=1000)
@@ -101,13 +103,11 @@ class GpuRuntime(QObject):
     @property
     def overlay(self) -> tuple[Path, ...]:
         """Runtimes the engine imports from before the program's own."""
-        return self._overlay
+        return self._switch.overlay
 
     def follow(self, engine: EngineHost) -> None:
         """Before ``engine`` starts, with ``overlay`` as its runtimes."""
-        self._engine = engine
-        engine.engine_state_changed.connect(self._take_engine_state)
-        engine.engine_died.connect(self._take_death)
+        self._switch.follow(engine)
 
     def start(self) -> None:
         """Looks what is there, and goes on with what was under way when the program ended."""
@@ -162,10 +162,10 @@ class GpuRuntime(QObject):
 
     def remove(self) -> None:
         """The engine goes back to the processor first: files that are open cannot be deleted everywhere."""
-        if self.status.state not in (GpuState.IN_USE, GpuState.SET_ASIDE) or self._engine is None:
+        if self.status.state not in (GpuState.IN_USE, GpuState.SET_ASIDE) or not self._switch.has_engine:
             return
         self._unwanted = self._kept.in_use or self._kept.set_aside
-        was_in_use, self._kept = bool(self._overlay), Kept()
+        was_in_use, self._kept = bool(self._switch.overlay), Kept()
         self._show(GpuState.REMOVING, problem=None)
         if was_in_use:
             self._use(())
@@ -313,37 +313,27 @@ class GpuRuntime(QObject):
     # The engine
 
     def _use(self, overlay: tuple[Path, ...]) -> None:
-        assert self._engine is not None
-        self._overlay = overlay
-        self._is_proved, self._is_new = False, True
-        self._engine.restart(runtimes=overlay)
+        self._is_new = True
+        self._switch.lay(overlay)
 
-    @Slot(str)
-    def _take_engine_state(self, state: str) -> None:
-        if state != EngineState.READY or self._engine is None:
-            return
+    @Slot()
+    def _take_ready(self) -> None:
         if self._unwanted:
             self._remove_unwanted()
-        if self._overlay and not self._is_proved:
-            call = EngineCall(self._engine, "torch_report", parent=self)
-            call.result.connect(self._take_report)
-            call.failed.connect(self._take_refusal)
         elif self._fall is not None:
             reason, self._fall = self._fall, None
             # After everybody else has said that the engine runs again.
             QTimer.singleShot(0, self, lambda: self.fell_back.emit(reason))
             self._tell_switch()
 
+    @Slot()
+    def _take_gone(self) -> None:
+        """There will be no engine that is ready."""
+        if self._unwanted:
+            self._remove_unwanted()
+
     @Slot(object)
-    def _take_report(self, report: TorchReport) -> None:
-        if self._overlay and Path(report.folder).resolve() != self._overlay[0].resolve():
-            log.error("torch comes from %s", report.folder)
-            reason = QCoreApplication.translate(
-                "Gpu", "Parts of the software for the card are missing. Remove it, then install it again."
-            )
-            self._fall_back(reason)
-            return
-        self._is_proved = True
+    def _take_proof(self, report: TorchReport) -> None:
         self._show(is_card_missing=not report.devices)
         if self._is_new:
             self._tell_switch()
@@ -354,29 +344,15 @@ class GpuRuntime(QObject):
     def _log_leftover(self, error: Exception) -> None:
         log.warning("what was used before goes at the next start: %r", error)
 
-    @Slot(object)
-    def _take_refusal(self, error: EngineError) -> None:
-        if not isinstance(error, EngineRestarted):
-            self._fall_back(error.message)
-
     @Slot(str)
-    def _take_death(self, reason: str) -> None:
-        is_dead = self._engine is not None and self._engine.state is EngineState.DEAD
-        if self._unwanted and is_dead:  # there will be no engine that is ready
-            self._remove_unwanted()
-        if self._overlay and (is_dead or not self._is_proved):
-            self._fall_back(reason)
-
     def _fall_back(self, reason: str) -> None:
         """To what was used before an update that has not proved itself; else to the processor, and that is said."""
-        if not self._overlay:
-            return
         fallen = self._kept.in_use
         before, self._before = self._before, Kept()
         overlay = self._survey.usable(before.in_use)
         log.error("the runtime %s is set aside for %s: %s", fallen, overlay, reason)
         kept = self._kept = Kept(in_use=before.in_use) if overlay else Kept(set_aside=fallen, reason=reason)
-        problem = _went_back(reason) if overlay else None
+        problem = explain_return(reason) if overlay else None
         if not overlay:
             self._fall = reason
         self._use(overlay)
@@ -408,7 +384,7 @@ class GpuRuntime(QObject):
 
     def _rest(self, problem: EngineError | None = None, **changes: object) -> None:
         """The state nothing is under way in."""
-        if self._overlay:
+        if self._switch.overlay:
             state = GpuState.IN_USE
         elif self._kept.set_aside:
             state = GpuState.SET_ASIDE
@@ -443,8 +419,3 @@ class GpuRuntime(QObject):
             said = QCoreApplication.translate("Gpu", "The folder {folder} could not be written to.")
             error = EngineError(said.format(folder=self._folders.root), detail=repr(error))
         self._rest(problem=error)
-
-
-def _went_back(reason: str) -> EngineError:
-    said = QCoreApplication.translate("Gpu", "The newer software failed, so the one before it is used again. {reason}")
-    return EngineError(said.format(reason=shown_text(reason)))

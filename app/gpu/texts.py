@@ -192,6 +192,12 @@ def explain_nothing(found: NothingSuits, driver: Driver) -> EngineError:
     )
 
 
+def explain_return(reason: str) -> EngineError:
+    """An update did not start."""
+    said = QCoreApplication.translate("Gpu", "The newer software failed, so the one before it is used again. {reason}")
+    return EngineError(said.format(reason=shown_text(reason)))
+
+
 def _offer_text(status: GpuStatus) -> str:
     offer = status.offer
     assert offer is not None
