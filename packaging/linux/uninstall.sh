@@ -7,7 +7,8 @@ set -eu
 
 target="$(cd "$(dirname "$0")" && pwd -P)"
 share="$(cat "$target/share-folder")"
-data="${STRATA_DATA_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/Strata}"
+# Strata's own folder. One that STRATA_DATA_DIR names may hold more than Strata's files, and stays as it is.
+data="${XDG_DATA_HOME:-$HOME/.local/share}/Strata"
 bin="$HOME/.local/bin"
 asks=1 models=0 chats=0
 
@@ -62,4 +63,6 @@ update-mime-database "$share/mime" >/dev/null 2>&1 || true
 gtk-update-icon-cache -q -t "$share/icons/hicolor" >/dev/null 2>&1 || true
 
 echo "Strata is removed."
-if [ -d "$data" ]; then echo "Kept: $data"; fi
+for kept in "$data" "${STRATA_DATA_DIR:-}"; do
+    if [ -n "$kept" ] && [ -d "$kept" ]; then echo "Kept: $kept"; fi
+done

@@ -1,4 +1,4 @@
-"""The installer for one user on Linux, around a small stand-in: what is not Strata's stays whole, whatever is cut short."""
+"""The installer for one user on Linux, around a small stand-in: what is not Strata's stays whole."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ def unpacked(tmp_path: Path) -> Path:
     return folder
 
 
-def run(home: Path, script: Path, *options: str) -> None:
+def run(home: Path, script: Path, *options: str, **variables: str) -> str:
     environment = {**os.environ, "HOME": str(home), "STRATA_ALLOW_ROOT": "1"}
     for name in ("XDG_DATA_HOME", "STRATA_DATA_DIR"):
         environment.pop(name, None)
-    subprocess.run(["sh", str(script), *options], cwd=script.parent, env=environment, check=True, capture_output=True)
+    environment |= variables
+    command = ["sh", str(script), *options]
+    done = subprocess.run(command, cwd=script.parent, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout
 
 
 def test_what_the_user_has_beside_the_program_stays(unpacked: Path, tmp_path: Path) -> None:
@@ -65,3 +68,19 @@ def test_an_upgrade_that_was_cut_short_leaves_the_version_it_found(unpacked: Pat
     with pytest.raises(subprocess.CalledProcessError):
         run(home, unpacked / "install.sh", "--to", str(target))
     assert (target / "Strata").is_file()
+
+
+def test_a_data_folder_that_the_user_named_is_left_as_it_is(unpacked: Path, tmp_path: Path) -> None:
+    """Where models and chats are deleted, there may be more in it than these."""
+    home, named = tmp_path / "home", tmp_path / "Documents"
+    own = home / ".local" / "share" / "Strata"
+    for folder in (named, own):
+        (folder / "models" / "one").mkdir(parents=True)
+        (folder / "thesis.txt").write_text("years of work")
+    run(home, unpacked / "install.sh")
+    uninstall = home / ".local" / "opt" / "strata" / "uninstall.sh"
+    said = run(home, uninstall, "--yes", "--delete-models", "--delete-chats", STRATA_DATA_DIR=str(named))
+    assert f"Kept: {named}\n" in said
+    assert (named / "models" / "one").is_dir()
+    assert (named / "thesis.txt").is_file()
+    assert not own.exists()
