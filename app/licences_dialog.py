@@ -1,49 +1,20 @@
 """The licences of everything an installed program carries: a list, and the text of the one that is chosen.
 
-Owns the reading of the folder ``packaging/licences.py`` writes. Shows texts as they are, in the language they are in.
+Shows texts as they are, in the language they are in. What is in the folder is ``app.licences``' matter.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPlainTextEdit, QVBoxLayout, QWidget
 
+from app.licences import licence_text, read_licences
 from app.theme import tokens
 from app.widgets.buttons import button
 from app.widgets.labels import paragraph
-
-INDEX = "licences.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Licence:
-    """``files`` are names in the folder; ``licence`` is its name, ``page`` where the source is, "" where not known."""
-
-    name: str
-    version: str
-    licence: str
-    page: str
-    files: tuple[str, ...]
-
-
-def read_licences(folder: Path) -> list[Licence]:
-    """Raises ``OSError``, ``ValueError`` or ``KeyError`` where the folder is not what an installer put there."""
-    rows: list[dict[str, Any]] = json.loads((folder / INDEX).read_text(encoding="utf-8"))
-    return [
-        Licence(row["name"], row["version"], row["licence"], row["page"], tuple(map(str, row["files"]))) for row in rows
-    ]
-
-
-def licence_text(folder: Path, licence: Licence) -> str:
-    texts = [(folder / name).read_text(encoding="utf-8", errors="replace").strip() for name in licence.files]
-    head = "\n".join(part for part in (f"{licence.name} {licence.version}", licence.licence, licence.page) if part)
-    return "\n\n\n".join([head, *texts]) + "\n"
 
 
 class LicencesDialog(QDialog):

@@ -67,11 +67,16 @@ class ListSource:
         data = self._read_answer()
         with self._remembering:
             try:
-                found = read_list(data, keys, least_serial=self._seen(keys))
+                last = self._last(keys)
+                found = read_list(data, keys, least_serial=last.serial if last else 0)
             except ListRefused as error:
                 raise _explain_refusal(error, self.address) from error
             self._remember(data)
         return found
+
+    def remembered(self) -> PublishedList | None:
+        """The last one that was accepted, without asking anybody; None where there is none that can be used."""
+        return self._last(shipped_keys() if self._keys is None else self._keys)
 
     def _read_answer(self) -> bytes:
         import httpx2
@@ -93,14 +98,14 @@ class ListSource:
             raise HubError(f"The address {self.address} cannot be found.", detail=repr(error)) from error
         return bytes(data)
 
-    def _seen(self, keys: Mapping[str, bytes]) -> int:
-        """The serial of the last one. A file that is damaged, or of a key that is gone, says nothing."""
+    def _last(self, keys: Mapping[str, bytes]) -> PublishedList | None:
+        """A file that is damaged, or of a key that is gone, says nothing."""
         data = list_file(self._file)
         try:
-            return read_list(data, keys).serial if data is not None else 0
+            return read_list(data, keys) if data is not None else None
         except ListRefused as error:
             log.warning("the list of versions in %s cannot be used: %s", self._file, error)
-            return 0
+            return None
 
     def _remember(self, data: bytes) -> None:
         fresh = self._file.with_name(f"{self._file.name}.new")

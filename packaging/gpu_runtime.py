@@ -93,6 +93,7 @@ def build(
 ) -> dict[str, Any]:
     """The entry, which is in ``out`` too, beside its archives. Raises ``WrongWheels``."""
     label = json.loads((cpu_runtime / "runtime.json").read_text(encoding="utf-8"))
+    require_this_python(label)
     chosen = choose(read_wheels(wheels), distributions_in(cpu_runtime), label["torch"], cuda)
     torch = label["torch"].partition("+")[0]
     name = f"runtime-{label['abi']}-torch{torch}-cuda{cuda}-{version}-{label['platform']}"
@@ -112,6 +113,17 @@ def build(
     }  # fmt: skip
     (out / f"{name}.json").write_text(json.dumps(entry, indent=1) + "\n", encoding="utf-8")
     return entry
+
+
+def require_this_python(label: Mapping[str, str]) -> None:
+    """Packages are compiled and labelled by the Python that runs this. Raises ``WrongWheels``."""
+    here = {"abi": f"cp{sys.version_info.major}{sys.version_info.minor}", "platform": sysconfig.get_platform()}
+    there = {name: label[name] for name in here}
+    if there != here:
+        raise WrongWheels(
+            f"The CPU runtime is for {there['abi']} on {there['platform']}; this Python is {here['abi']} on "
+            f"{here['platform']}. Pack with the Python that built it."
+        )
 
 
 def read_wheels(folder: Path) -> list[Wheel]:

@@ -6,31 +6,19 @@ texts kept here for what ships without one.
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from importlib.metadata import Distribution
 from pathlib import Path
 
+from app.licences import Licence, write_index
+
 ROOT = Path(__file__).resolve().parent.parent
 TEXTS = Path(__file__).resolve().parent / "licence_texts"
-INDEX = "licences.json"
 _NAMES = ("licen", "copying", "notice", "copyright", "authors")
 _QT = "LGPL-3.0-only, the free form of Qt's licence"
-
-
-@dataclass(frozen=True, slots=True)
-class Licence:
-    """``files`` are names in the folder; ``page`` is where the source is."""
-
-    name: str
-    version: str
-    licence: str
-    page: str
-    files: tuple[str, ...]
 
 
 class LicenceMissing(Exception):
@@ -50,8 +38,7 @@ def collect_licences(target: Path, distributions: Iterable[Distribution], librar
     found.sort(key=lambda each: each.name.casefold())
     if bare := [each.name for each in found if not each.files]:
         raise LicenceMissing(f"No licence text was found for {', '.join(bare)}; put one into {TEXTS}.")
-    index = json.dumps([asdict(each) for each in found], indent=1, ensure_ascii=False)
-    (target / INDEX).write_text(index + "\n", encoding="utf-8")
+    write_index(target, found)
     return found
 
 

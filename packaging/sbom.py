@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from layout import bundle_layout
 
+from app.licences import INDEX
 from engine import __version__
 
 SYSTEMS = {"linux": "linux-x86_64", "win32": "windows-x64", "darwin": "macos-arm64"}
@@ -28,7 +29,7 @@ _DEBIAN = "https://packages.debian.org/"
 
 
 def main() -> int:
-    licences = bundle_layout(ROOT / "build", sys.platform).licences / "licences.json"
+    licences = bundle_layout(ROOT / "build", sys.platform).licences / INDEX
     if not licences.is_file():
         print("There is no bundle in build/: run python3 dev.py package first.", file=sys.stderr)
         return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,10 +54,15 @@ def choose_runtime(label: RuntimeLabel, driver: Driver, entries: Sequence[Runtim
     usable = [entry for entry in ours if _serves_card(entry, driver)]
     ready = [entry for entry in usable if entry.least_driver <= driver.version]
     if ready:
-        return max(ready, key=lambda entry: (entry.cuda, entry.version))
+        return max(ready, key=lambda entry: runtime_order(entry.folder_name))
     if usable:
         return NothingSuits(least_driver=min(entry.least_driver for entry in usable))
     return NothingSuits(is_card_too_old=bool(ours))
+
+
+def runtime_order(name: str) -> tuple[int, ...]:
+    """To compare folders of runtimes for one program: a newer CUDA counts more than what was packed later."""
+    return tuple(map(int, re.findall(r"\d+", name)))
 
 
 def _serves_card(entry: RuntimeEntry, driver: Driver) -> bool:

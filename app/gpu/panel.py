@@ -29,7 +29,7 @@ from app.widgets.labels import paragraph
 from app.widgets.notice_bar import NoticeBar, NoticeKind
 from app.widgets.states import ProgressLine
 
-_MOST_BUTTONS = 2
+_MOST_BUTTONS = 4
 
 
 class GpuPanel(QWidget):

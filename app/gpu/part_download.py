@@ -91,7 +91,8 @@ class PartDownload:
         connection = self._socket
         if connection is not None:
             try:
-                connection.shutdown(socket.SHUT_RDWR)
+                # Below its encryption: an encrypted one's own shutdown takes the keys from whoever reads just now.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
             except OSError:
                 return
 

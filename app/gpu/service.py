@@ -1,53 +1,46 @@
 """Whether this computer's NVIDIA card is computed with: asked for, installed, in use, set aside, removed.
 
-Owns the state and the engine's way there and back. Everything that takes time runs in one thread of its own. Nothing is
+Owns the state and what follows from what. Everything that takes time runs in one thread of its own. Nothing is
 asked of the network before the user wishes it. Must not know widgets.
 """
 
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QObject, QThreadPool, QTimer, Signal, Slot
 
 from app.background import Background
 from app.bundle import Bundle
-from app.engine_calls import EngineCall
-from app.engine_host import EngineHost, EngineState
-from app.gpu.choice import NothingSuits, choose_runtime, read_label
+from app.engine_host import EngineHost
+from app.gpu.choice import read_label
 from app.gpu.driver import Driver, find_driver
-from app.gpu.installation import DEVICE, Installation, Phase, needed_bytes, no_room
+from app.gpu.engine_switch import EngineSwitch
+from app.gpu.installation import DEVICE, Installation, Phase
 from app.gpu.meter import STALLED_S, Amount
 from app.gpu.part_download import Interrupted
 from app.gpu.runtime_folders import Kept, RuntimeFolders, nbytes_of
 from app.gpu.status import GpuState, GpuStatus, Offer
-from app.gpu.texts import explain_nothing
+from app.gpu.survey import Found, Survey
+from app.gpu.texts import explain_return
 from app.published_list import ListSource
 from app.signed_list import RuntimeEntry
 from engine.api import TorchReport
-from engine.errors import EngineError, EngineRestarted
+from engine.errors import EngineError
 
 log = logging.getLogger(__name__)
 
 _CLOSE_MS = 3000
+_AT_REST = (GpuState.AVAILABLE, GpuState.IN_USE, GpuState.SET_ASIDE)
 _PHASES = {
     Phase.FETCHING: GpuState.FETCHING,
     Phase.UNPACKING: GpuState.UNPACKING,
     Phase.TRYING: GpuState.TRYING,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    kept: Kept
-    driver: Driver | None
-    downloaded: int
-    installed: int
 
 
 class GpuRuntime(QObject):
@@ -81,16 +74,15 @@ class GpuRuntime(QObject):
         self._label = read_label(self._shipped[0]) if self._shipped else None
         self._floor_bytes = floor_bytes
         self._proxy = proxy
-        self._look = look
+        self._survey = Survey(folders, source, self._label, floor_bytes=floor_bytes, look=look)
         self._device = device
         self._pool = QThreadPool(self)
         self._pool.setMaxThreadCount(1)
-        self._engine: EngineHost | None = None
         self._driver: Driver | None = None
         self._kept = folders.read() if self._label else Kept()
-        self._overlay = self._usable(self._kept.in_use)
+        self._switch = EngineSwitch(self._survey.usable(self._kept.in_use), self)
+        self._before = Kept()
         self._installation: Installation | None = None
-        self._is_proved = False
         self._is_new = False
         self._is_closed = False
         self._is_cancelled = False
@@ -99,6 +91,10 @@ class GpuRuntime(QObject):
         self._asked = 0
         self._moved_at = 0.0
         self.status = GpuStatus()
+        self._switch.ready.connect(self._take_ready)
+        self._switch.gone.connect(self._take_gone)
+        self._switch.proved.connect(self._take_proof)
+        self._switch.failed.connect(self._fall_back)
         self._told.connect(self._take_amount)
         self._heard.connect(self._take_said)
         self._stall = QTimer(self, interval=1000)
@@ -107,19 +103,17 @@ class GpuRuntime(QObject):
     @property
     def overlay(self) -> tuple[Path, ...]:
         """Runtimes the engine imports from before the program's own."""
-        return self._overlay
+        return self._switch.overlay
 
     def follow(self, engine: EngineHost) -> None:
         """Before ``engine`` starts, with ``overlay`` as its runtimes."""
-        self._engine = engine
-        engine.engine_state_changed.connect(self._take_engine_state)
-        engine.engine_died.connect(self._take_death)
+        self._switch.follow(engine)
 
     def start(self) -> None:
         """Looks what is there, and goes on with what was under way when the program ended."""
         known = self._kept
         if self._label is not None:
-            self._do(self._find, lambda found: self._take_found(found, known))
+            self._do(self._survey.find, lambda found: self._take_found(found, known))
 
     def close(self) -> None:
         """What runs goes on at the next start. Blocks until its thread has let go, three seconds at most."""
@@ -129,8 +123,8 @@ class GpuRuntime(QObject):
         self._pool.waitForDone(_CLOSE_MS)
 
     def ask(self) -> None:
-        """The user wants to know what it takes: the first request to the network."""
-        if self.status.state is GpuState.AVAILABLE:
+        """What does it take, or is there something newer? The first request to the network."""
+        if self.status.can_ask and self.status.state in _AT_REST:
             self._show(GpuState.ASKING, problem=None)
             self._look_for_offer(self._take_offer)
 
@@ -155,7 +149,7 @@ class GpuRuntime(QObject):
             self._installation.stop()
 
     def discard_download(self) -> None:
-        if self.status.state in (GpuState.AVAILABLE, GpuState.OFFERED):
+        if self.status.state in (*_AT_REST, GpuState.OFFERED):
             self._do(self._folders.discard_download, lambda _: self._rest(downloaded=0))
 
     def try_again(self) -> None:
@@ -168,10 +162,10 @@ class GpuRuntime(QObject):
 
     def remove(self) -> None:
         """The engine goes back to the processor first: files that are open cannot be deleted everywhere."""
-        if self.status.state not in (GpuState.IN_USE, GpuState.SET_ASIDE) or self._engine is None:
+        if self.status.state not in (GpuState.IN_USE, GpuState.SET_ASIDE) or not self._switch.has_engine:
             return
         self._unwanted = self._kept.in_use or self._kept.set_aside
-        was_in_use, self._kept = bool(self._overlay), Kept()
+        was_in_use, self._kept = bool(self._switch.overlay), Kept()
         self._show(GpuState.REMOVING, problem=None)
         if was_in_use:
             self._use(())
@@ -179,33 +173,6 @@ class GpuRuntime(QObject):
             self._remove_unwanted()
 
     # In the thread of its own
-
-    def _find(self) -> _Found:
-        kept = self._folders.read()
-        name = kept.in_use or kept.set_aside
-        try:
-            if name and not self._usable(name):
-                # Strata was updated, or the folder is gone: what is left of it serves nobody.
-                kept, name = Kept(), ""
-                self._folders.write(kept)
-            self._folders.sweep()
-        except OSError as error:  # a drive that cannot be written: what is there can be used all the same
-            log.warning("%s could not be tidied: %r", self._folders.root, error)
-        installed = nbytes_of(self._folders.folder(name)) if name else 0
-        return _Found(kept, self._look(), self._folders.downloaded_bytes(), installed)
-
-    def _find_offer(self) -> Offer:
-        assert self._label is not None
-        assert self._driver is not None
-        entry = choose_runtime(self._label, self._driver, self._source.fetch().runtimes)
-        if isinstance(entry, NothingSuits):
-            raise explain_nothing(entry, self._driver)
-        self._folders.root.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(self._folders.root).free
-        offer = Offer(entry, self._folders.missing_bytes(entry), needed_bytes(self._folders, entry), free)
-        if free < offer.need + self._floor_bytes():
-            raise no_room(self._folders.root, offer.need, self._floor_bytes(), free)
-        return offer
 
     def _run(self, installation: Installation, work: Callable[[], object], name: str) -> Kept | EngineError | None:
         """None where it was stopped."""
@@ -224,7 +191,7 @@ class GpuRuntime(QObject):
 
     # In the GUI thread
 
-    def _take_found(self, found: _Found, known: Kept) -> None:
+    def _take_found(self, found: Found, known: Kept) -> None:
         if self._kept is known:  # else the engine has gone back to the processor meanwhile
             self._kept = found.kept
         self._driver = found.driver
@@ -232,15 +199,23 @@ class GpuRuntime(QObject):
         names = ", ".join(dict.fromkeys(card.name for card in cards))
         driver = found.driver.version_text if found.driver else ""
         self.status = replace(
-            self.status, card=names, driver=driver, downloaded=found.downloaded, installed=found.installed
+            self.status,
+            card=names,
+            driver=driver,
+            can_ask=found.driver is not None and bool(self._source.address),
+            downloaded=found.downloaded,
+            installed=found.installed,
+            has_newer=found.has_newer,
         )
         self._rest()
-        if found.kept.is_installing and self.status.state is GpuState.AVAILABLE:
+        if found.kept.is_installing and self.status.can_ask and self.status.state in _AT_REST:
             self._show(GpuState.ASKING)
             self._look_for_offer(self._go_on_with)
 
-    def _look_for_offer(self, take: Callable[[Offer], object]) -> None:
+    def _look_for_offer(self, take: Callable[[Offer | None], object]) -> None:
         """What came of it is nobody's business once it was declined, or asked for anew."""
+        driver, installed = self._driver, self._kept.in_use or self._kept.set_aside
+        assert driver is not None
         self._asked += 1
         number = self._asked
 
@@ -248,16 +223,23 @@ class GpuRuntime(QObject):
             return self.status.state is GpuState.ASKING and number == self._asked
 
         self._do(
-            self._find_offer,
+            lambda: self._survey.find_offer(driver, installed),
             lambda offer: take(offer) if is_wanted() else None,
             lambda error: self._take_failure(error) if is_wanted() else None,
         )
 
-    def _take_offer(self, offer: Offer) -> None:
-        self._show(GpuState.OFFERED, offer=offer)
+    def _take_offer(self, offer: Offer | None) -> None:
+        if offer is not None:
+            self._show(GpuState.OFFERED, offer=offer)
+            return
+        self._rest(has_newer=False)
+        self._show(said=QCoreApplication.translate("Gpu", "There is no newer software for the card."))
 
-    def _go_on_with(self, offer: Offer) -> None:
-        self._begin(offer.entry)
+    def _go_on_with(self, offer: Offer | None) -> None:
+        if offer is not None:
+            self._begin(offer.entry)
+        else:
+            self.decline()
 
     def _begin(self, entry: RuntimeEntry) -> None:
         installation = self._new_installation()
@@ -289,7 +271,11 @@ class GpuRuntime(QObject):
         self._installation = None
         self._stall.stop()
         if isinstance(result, Kept):
+            before = self._kept
+            # Tried again, it is the same one.
+            self._before = before if (before.in_use or before.set_aside) != result.in_use else Kept()
             self._kept = result
+            self.status = replace(self.status, has_newer=False)
             self._use((self._folders.folder(result.in_use),))
             self._measure_sizes()
         elif isinstance(result, EngineError):
@@ -327,57 +313,55 @@ class GpuRuntime(QObject):
     # The engine
 
     def _use(self, overlay: tuple[Path, ...]) -> None:
-        assert self._engine is not None
-        self._overlay = overlay
-        self._is_proved, self._is_new = False, True
-        self._engine.restart(runtimes=overlay)
+        self._is_new = True
+        self._switch.lay(overlay)
 
-    @Slot(str)
-    def _take_engine_state(self, state: str) -> None:
-        if state != EngineState.READY or self._engine is None:
-            return
+    @Slot()
+    def _take_ready(self) -> None:
         if self._unwanted:
             self._remove_unwanted()
-        if self._overlay and not self._is_proved:
-            call = EngineCall(self._engine, "torch_report", parent=self)
-            call.result.connect(self._take_report)
-            call.failed.connect(self._take_refusal)
         elif self._fall is not None:
             reason, self._fall = self._fall, None
             # After everybody else has said that the engine runs again.
             QTimer.singleShot(0, self, lambda: self.fell_back.emit(reason))
             self._tell_switch()
 
+    @Slot()
+    def _take_gone(self) -> None:
+        """There will be no engine that is ready."""
+        if self._unwanted:
+            self._remove_unwanted()
+
     @Slot(object)
-    def _take_report(self, report: TorchReport) -> None:
-        self._is_proved = True
+    def _take_proof(self, report: TorchReport) -> None:
         self._show(is_card_missing=not report.devices)
         if self._is_new:
             self._tell_switch()
+        before, self._before = self._before, Kept()
+        if name := before.in_use or before.set_aside:
+            self._do(lambda: self._folders.remove(name), lambda _: None, self._log_leftover)
 
-    @Slot(object)
-    def _take_refusal(self, error: EngineError) -> None:
-        if not isinstance(error, EngineRestarted):
-            self._fall_back(error.message)
+    def _log_leftover(self, error: Exception) -> None:
+        log.warning("what was used before goes at the next start: %r", error)
 
     @Slot(str)
-    def _take_death(self, reason: str) -> None:
-        is_dead = self._engine is not None and self._engine.state is EngineState.DEAD
-        if self._unwanted and is_dead:  # there will be no engine that is ready
-            self._remove_unwanted()
-        if self._overlay and (is_dead or not self._is_proved):
-            self._fall_back(reason)
-
     def _fall_back(self, reason: str) -> None:
-        """The processor's own runtime is used from now on, and that is said."""
-        if not self._overlay:
-            return
-        log.error("the runtime %s is set aside: %s", self._kept.in_use, reason)
-        self._kept = Kept(set_aside=self._kept.in_use, reason=reason)
-        kept = self._kept
-        self._fall = reason
-        self._use(())
-        self._do(lambda: self._folders.write(kept), lambda _: self._rest())
+        """To what was used before an update that has not proved itself; else to the processor, and that is said."""
+        fallen = self._kept.in_use
+        before, self._before = self._before, Kept()
+        overlay = self._survey.usable(before.in_use)
+        log.error("the runtime %s is set aside for %s: %s", fallen, overlay, reason)
+        kept = self._kept = Kept(in_use=before.in_use) if overlay else Kept(set_aside=fallen, reason=reason)
+        problem = explain_return(reason) if overlay else None
+        if not overlay:
+            self._fall = reason
+        self._use(overlay)
+
+        def keep() -> None:
+            if self._folders.read().in_use == fallen:  # else another was installed meanwhile
+                self._folders.write(kept)
+
+        self._do(keep, lambda _: self._measure_sizes(problem) if self._installation is None else None)
 
     def _remove_unwanted(self) -> None:
         name, self._unwanted = self._unwanted, ""
@@ -398,20 +382,13 @@ class GpuRuntime(QObject):
 
     # Its state
 
-    def _usable(self, name: str) -> tuple[Path, ...]:
-        """Only what was made for this very program: after an update of Strata another one is needed."""
-        if self._label is None or not name.startswith(self._label.folder_prefix):
-            return ()
-        folder = self._folders.folder(name)
-        return (folder,) if read_label(folder) == self._label else ()
-
     def _rest(self, problem: EngineError | None = None, **changes: object) -> None:
         """The state nothing is under way in."""
-        if self._overlay:
+        if self._switch.overlay:
             state = GpuState.IN_USE
         elif self._kept.set_aside:
             state = GpuState.SET_ASIDE
-        elif self._driver is not None and self._source.address:
+        elif self.status.can_ask:
             state = GpuState.AVAILABLE
         else:
             state = GpuState.HIDDEN

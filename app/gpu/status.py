@@ -39,7 +39,8 @@ class Offer:
 class GpuStatus:
     """All there is to show. ``problem`` is why the last wish was not fulfilled, ``said`` what goes on just now.
 
-    ``reason`` is why an installed runtime is set aside; ``card`` is "" where it is not known by name.
+    ``reason`` is why an installed runtime is set aside; ``card`` is "" where it is not known by name. ``can_ask``:
+    there are a driver and a list to choose from; ``has_newer``: the list that was seen last has a newer one.
     """
 
     state: GpuState = GpuState.HIDDEN
@@ -53,6 +54,8 @@ class GpuStatus:
     downloaded: int = 0
     installed: int = 0
     is_card_missing: bool = False
+    can_ask: bool = False
+    has_newer: bool = False
 
     @property
     def is_busy(self) -> bool:

@@ -66,6 +66,10 @@ def sentence(status: GpuStatus) -> str:
                 "Gpu",
                 "No card is found at the moment, so models run on the processor. Check that its driver is installed.",
             )
+        case GpuState.IN_USE if status.has_newer:
+            return translate(
+                "Gpu", "In use, and there is newer software for the card. What is installed takes {size} on the drive."
+            ).format(size=format_size(status.installed))
         case GpuState.IN_USE:
             return translate("Gpu", "In use. The software for the card takes {size} on the drive.").format(
                 size=format_size(status.installed)
@@ -97,13 +101,27 @@ def choices(status: GpuStatus) -> list[Choice]:
         case GpuState.FETCHING | GpuState.UNPACKING | GpuState.TRYING:
             return [Choice(Deed.CANCEL, translate("Gpu", "Cancel"))]
         case GpuState.IN_USE:
-            return [remove]
+            return [*_newer(status), remove]
         case GpuState.SET_ASIDE:
-            return [Choice(Deed.TRY_AGAIN, translate("Gpu", "Try it again")), remove]
+            return [Choice(Deed.TRY_AGAIN, translate("Gpu", "Try it again")), *_newer(status), remove]
         case GpuState.ASKING:
             return [Choice(Deed.DECLINE, translate("Gpu", "Cancel"))]
         case GpuState.HIDDEN | GpuState.REMOVING:
             return []
+
+
+def _newer(status: GpuStatus) -> list[Choice]:
+    """What was downloaded of an update can be gone on with, or deleted."""
+    translate = QCoreApplication.translate
+    if not status.can_ask:
+        return []
+    if status.downloaded:
+        return [
+            Choice(Deed.ASK, translate("Gpu", "Go on with the update")),
+            Choice(Deed.DISCARD, translate("Gpu", "Delete the download")),
+        ]
+    text = translate("Gpu", "Update") if status.has_newer else translate("Gpu", "Look for newer software")
+    return [Choice(Deed.ASK, text)]
 
 
 def phase_text(state: GpuState) -> str:
@@ -172,6 +190,12 @@ def explain_nothing(found: NothingSuits, driver: Driver) -> EngineError:
         translate("Gpu", "There is no software for graphics cards for this version of Strata yet."),
         translate("Gpu", "Look again later, or install the newest version of Strata."),
     )
+
+
+def explain_return(reason: str) -> EngineError:
+    """An update did not start."""
+    said = QCoreApplication.translate("Gpu", "The newer software failed, so the one before it is used again. {reason}")
+    return EngineError(said.format(reason=shown_text(reason)))
 
 
 def _offer_text(status: GpuStatus) -> str:

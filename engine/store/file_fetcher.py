@@ -86,9 +86,11 @@ class FileFetcher:
 
     def interrupt(self) -> None:
         """Breaks the connection that is read from, so that ``fetch`` need not wait for its timeout."""
-        if self._socket is not None:
+        connection = self._socket  # the thread that fetches may be done with it meanwhile
+        if connection is not None:
             try:
-                self._socket.shutdown(socket.SHUT_RDWR)
+                # Below its encryption: an encrypted one's own shutdown takes the keys from whoever reads just now.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
             except OSError:
                 return
 

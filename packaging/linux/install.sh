@@ -39,8 +39,10 @@ free_kb=$(df -Pk "$(dirname "$target")" | awk 'NR == 2 { print $4 }')
     fail "Strata needs $(( need_kb / 1024 )) MB in $(dirname "$target"); $(( free_kb / 1024 )) MB are free."
 
 # Unpacked beside its place and put there in one step: an installation that is cut short leaves the old one whole.
-staging="$target.new"
-old="$target.old"
+# Their names are ours alone: what else lies beside the target is the user's.
+staging="$(dirname "$target")/.$(basename "$target").strata-new"
+old="$(dirname "$target")/.$(basename "$target").strata-old"
+if [ -d "$old" ] && [ ! -e "$target" ]; then mv "$old" "$target"; fi
 rm -rf "$staging" "$old"
 trap 'rm -rf "$staging"' EXIT
 mkdir "$staging"

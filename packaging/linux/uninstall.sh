@@ -7,7 +7,8 @@ set -eu
 
 target="$(cd "$(dirname "$0")" && pwd -P)"
 share="$(cat "$target/share-folder")"
-data="${STRATA_DATA_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/Strata}"
+# Strata's own folder. One that STRATA_DATA_DIR names may hold more than Strata's files, and stays as it is.
+data="${XDG_DATA_HOME:-$HOME/.local/share}/Strata"
 bin="$HOME/.local/bin"
 asks=1 models=0 chats=0
 
@@ -47,7 +48,7 @@ fi
 
 rm -f "$share/applications/strata.desktop" "$share/mime/packages/strata.xml" "$share/metainfo/strata.metainfo.xml"
 rm -f "$share/icons/hicolor/"*/apps/strata.png "$share/icons/hicolor/scalable/apps/strata.svg"
-[ "$(readlink "$bin/strata" 2>/dev/null)" != "$target/Strata" ] || rm -f "$bin/strata"
+! [ "$bin/strata" -ef "$target/Strata" ] || rm -f "$bin/strata"
 if [ "$models" = 1 ]; then rm -rf "$data/models" "$data/downloads"; fi
 if [ "$chats" = 1 ] && [ -d "$data" ]; then
     find "$data" -mindepth 1 -maxdepth 1 ! -name models ! -name downloads -exec rm -rf {} +
@@ -62,4 +63,6 @@ update-mime-database "$share/mime" >/dev/null 2>&1 || true
 gtk-update-icon-cache -q -t "$share/icons/hicolor" >/dev/null 2>&1 || true
 
 echo "Strata is removed."
-if [ -d "$data" ]; then echo "Kept: $data"; fi
+for kept in "$data" "${STRATA_DATA_DIR:-}"; do
+    if [ -n "$kept" ] && [ -d "$kept" ]; then echo "Kept: $kept"; fi
+done

@@ -23,6 +23,8 @@ ICON = HERE.parents[1] / "resources" / "app-icon" / "strata.ico"
 PUBLISHER = "The Strata authors"
 RUNNING_MARK = "Strata-is-running"
 """As ``app.running_mark`` names it."""
+SIGN_COMMAND = "STRATA_SIGN_COMMAND"
+"""Of the environment: a command that signs the file ``%1``. makensis runs it on the uninstaller before packing it."""
 
 PAYLOAD_LIMIT_BYTES = 2**31 - 1
 """NSIS 3 addresses what it packs with 31 bits."""
@@ -148,12 +150,14 @@ def definitions(payload: Payload, folder: Path, made: Path, *, version: str, mac
         "NEEDED_MB": payload.size_bytes // 2**20 + _SPARE_MB,
         "LONGEST_FOLDER": longest_folder(payload),
     }
+    if sign := os.environ.get(SIGN_COMMAND):
+        values["SIGN_COMMAND"] = sign
     lines = [f"!define {name} {_quoted(value)}\n" for name, value in values.items()]
     return "".join(lines)
 
 
 def _quoted(value: object) -> str:
-    return '"' + str(value).replace("$", "$$") + '"'
+    return '"' + str(value).replace("$", "$$").replace('"', '$\\"') + '"'
 
 
 def find_compiler() -> str:

@@ -1,16 +1,21 @@
-# Signs every program and library in a folder that has no valid signature yet.
-#   $env:CERTIFICATE (a .pfx, base64) and $env:PASSWORD;  sign.ps1 FOLDER
-param([Parameter(Mandatory)] [string] $Folder)
+# Signs one file, whatever its name, or every program and library in a folder that has no valid signature yet.
+#   $env:CERTIFICATE (a .pfx, base64) and $env:PASSWORD;  sign.ps1 FOLDER-OR-FILE
+param([Parameter(Mandatory)] [string] $Place)
 $ErrorActionPreference = 'Stop'
 
 $signtool = Get-ChildItem "${env:ProgramFiles(x86)}\Windows Kits\10\bin\*\x64\signtool.exe" |
     Sort-Object FullName | Select-Object -Last 1
 if (-not $signtool) { throw 'signtool is not installed: it comes with the Windows SDK.' }
 
-$unsigned = @(Get-ChildItem $Folder -Recurse -File -Include *.exe, *.dll, *.pyd |
-    Where-Object { (Get-AuthenticodeSignature $_.FullName).Status -ne 'Valid' } |
-    ForEach-Object FullName)
-if (-not $unsigned) { throw "There is nothing to sign in $Folder." }
+if (Test-Path -LiteralPath $Place -PathType Leaf) {
+    $unsigned = @((Get-Item -LiteralPath $Place).FullName)
+} else {
+    $unsigned = @(Get-ChildItem -LiteralPath $Place -Recurse -File |
+        Where-Object Extension -in '.exe', '.dll', '.pyd' |
+        Where-Object { (Get-AuthenticodeSignature -LiteralPath $_.FullName).Status -ne 'Valid' } |
+        ForEach-Object FullName)
+}
+if (-not $unsigned) { throw "There is nothing to sign in $Place." }
 
 $pfx = Join-Path ([IO.Path]::GetTempPath()) 'strata-signing.pfx'
 try {

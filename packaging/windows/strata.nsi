@@ -40,6 +40,9 @@ RequestExecutionLevel user
 ManifestDPIAware true
 ManifestLongPathAware true
 ManifestSupportedOS all
+!ifdef SIGN_COMMAND
+  !uninstfinalize '${SIGN_COMMAND}' = 0
+!endif
 AllowSkipFiles off
 ShowInstDetails nevershow
 ShowUninstDetails nevershow

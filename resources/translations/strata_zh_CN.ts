@@ -2697,6 +2697,10 @@
         <translation>目前找不到显卡，因此模型在处理器上运行。请检查是否已安装驱动。</translation>
     </message>
     <message>
+        <source>In use, and there is newer software for the card. What is installed takes {size} on the drive.</source>
+        <translation>正在使用，显卡所需的软件有新版本。已安装的软件占用驱动器空间 {size}。</translation>
+    </message>
+    <message>
         <source>In use. The software for the card takes {size} on the drive.</source>
         <translation>使用中。显卡所需的软件占用硬盘 {size}。</translation>
     </message>
@@ -2745,6 +2749,18 @@
         <translation>重新尝试</translation>
     </message>
     <message>
+        <source>Go on with the update</source>
+        <translation>继续更新</translation>
+    </message>
+    <message>
+        <source>Update</source>
+        <translation>更新</translation>
+    </message>
+    <message>
+        <source>Look for newer software</source>
+        <translation>查找新版软件</translation>
+    </message>
+    <message>
         <source>Downloading</source>
         <translation>正在下载</translation>
     </message>
@@ -2775,6 +2791,18 @@
     <message>
         <source>{download} to download. On the drive it takes {need} during the installation and {after} afterwards; {free} are free.</source>
         <translation>需下载 {download}。安装期间占用硬盘 {need}，之后占用 {after}；现剩余 {free}。</translation>
+    </message>
+    <message>
+        <source>There is no newer software for the card.</source>
+        <translation>没有更新版本的显卡所需软件。</translation>
+    </message>
+    <message>
+        <source>Parts of the software for the card are missing. Remove it, then install it again.</source>
+        <translation>显卡所需的软件缺少部分文件。请先将其移除，然后重新安装。</translation>
+    </message>
+    <message>
+        <source>The newer software failed, so the one before it is used again. {reason}</source>
+        <translation>新版软件运行失败，因此重新使用之前的版本。{reason}</translation>
     </message>
 </context>
 <context>

@@ -75,10 +75,20 @@ def there() -> Iterator[Publisher]:
 
 
 @pytest.fixture
-def engine(qapp: QApplication) -> FakeEngineHost:
+def engine(qapp: QApplication, tmp_path: Path) -> FakeEngineHost:
     fake = FakeEngineHost()
-    fake.reply("torch_report", REPORT)
+    reports_from(fake, tmp_path)
     return fake
+
+
+def reports_from(engine: FakeEngineHost, folder: Path, **changes: object) -> None:
+    """Its torch is that of the runtime it was started with, or of the installed one where nobody started it."""
+
+    def report(_: object) -> TorchReport:
+        used = engine.runtimes[0] if engine.runtimes else folder / "runtimes" / NAME
+        return replace(REPORT, folder=str(used), **changes)
+
+    engine.reply("torch_report", report)
 
 
 class Makers:
@@ -317,9 +327,99 @@ def test_an_installed_runtime_is_laid_before_the_engine_starts(
     assert gpu.overlay == (makers.folders.folder(NAME),)
     wait_for(qtbot, gpu, GpuState.IN_USE)
     assert gpu.status.installed > 300_000
-    engine.reply("torch_report", replace(REPORT, devices=()))
+    reports_from(engine, makers.folders.root.parent, devices=())
     engine.restart()
     qtbot.waitUntil(lambda: gpu.status.is_card_missing)
+
+
+def test_a_runtime_that_lost_its_torch_is_not_told_as_a_missing_driver(
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost
+) -> None:
+    """The engine then imports the processor's torch, which finds no card."""
+    installed(makers)
+    gpu = makers.start(engine)
+    wait_for(qtbot, gpu, GpuState.IN_USE)
+    engine.reply("torch_report", TorchReport("2.13.0+cpu", str(makers.bundle.runtimes[0]), ()))
+    with qtbot.waitSignal(gpu.fell_back):
+        engine.restart()
+    wait_for(qtbot, gpu, GpuState.SET_ASIDE)
+    assert gpu.status.reason.startswith("Parts of the software for the card are missing.")
+    assert not gpu.status.is_card_missing
+
+
+NEWER = NAME.removesuffix("1") + "10"
+
+
+def test_a_newer_runtime_takes_the_place_of_the_one_in_use(
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost, computing: None
+) -> None:
+    installed(makers)
+    gpu = makers.start(engine)
+    wait_for(qtbot, gpu, GpuState.IN_USE)
+    gpu.ask()
+    qtbot.waitUntil(lambda: bool(gpu.status.said))
+    assert gpu.status.said == "There is no newer software for the card."
+    makers.there.publish(zip_of(runtime_files()), version="10")
+    gpu.ask()
+    wait_for(qtbot, gpu, GpuState.OFFERED)
+    gpu.decline()
+    assert gpu.status.state is GpuState.IN_USE
+    gpu.close()
+    fresh = FakeEngineHost()
+    reports_from(fresh, makers.folders.root.parent)
+    again = makers.start(fresh)
+    qtbot.waitUntil(lambda: again.status.has_newer)  # the list that was seen is remembered
+    again.ask()
+    wait_for(qtbot, again, GpuState.OFFERED)
+    again.accept()
+    qtbot.waitUntil(lambda: fresh.runtimes == (makers.folders.folder(NEWER),), timeout=WAIT_MS)
+    assert makers.folders.read() == Kept(in_use=NEWER)
+    qtbot.waitUntil(lambda: not makers.folders.folder(NAME).exists())
+    wait_for(qtbot, again, GpuState.IN_USE)
+    assert not again.status.has_newer
+
+
+def test_an_update_that_fails_its_trial_leaves_the_one_in_use(
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost
+) -> None:
+    installed(makers)
+    gpu = makers.start(engine)
+    wait_for(qtbot, gpu, GpuState.IN_USE)
+    engine.runtimes = gpu.overlay
+    makers.there.publish(zip_of(runtime_files(DYING_TORCH)), version="10")
+    gpu.ask()
+    wait_for(qtbot, gpu, GpuState.OFFERED)
+    gpu.accept()
+    qtbot.waitUntil(lambda: gpu.status.problem is not None, timeout=WAIT_MS)
+    assert gpu.status.state is GpuState.IN_USE
+    assert makers.folders.read() == Kept(in_use=NAME)
+    assert engine.runtimes == (makers.folders.folder(NAME),)
+    assert not makers.folders.folder(NEWER).exists()
+
+
+def test_an_update_the_engine_does_not_start_with_goes_back_to_the_one_before(
+    qtbot: QtBot, makers: Makers, engine: FakeEngineHost, computing: None
+) -> None:
+    installed(makers)
+    gpu = makers.start(engine)
+    wait_for(qtbot, gpu, GpuState.IN_USE)
+    makers.there.publish(zip_of(runtime_files()), version="10")
+
+    def report(_: object) -> TorchReport | EngineFault:
+        if engine.runtimes == (makers.folders.folder(NEWER),):
+            return EngineFault("Something went wrong inside the engine (torch_report: ImportError).")
+        return replace(REPORT, folder=str(makers.folders.folder(NAME)))
+
+    engine.reply("torch_report", report)
+    gpu.ask()
+    wait_for(qtbot, gpu, GpuState.OFFERED)
+    gpu.accept()
+    qtbot.waitUntil(lambda: gpu.status.problem is not None, timeout=WAIT_MS)
+    assert gpu.status.problem is not None
+    assert gpu.status.problem.message.startswith("The newer software failed, so the one before it is used again.")
+    assert gpu.status.state is GpuState.IN_USE
+    assert engine.runtimes == (makers.folders.folder(NAME),)
+    assert makers.folders.read() == Kept(in_use=NAME)
 
 
 @pytest.mark.parametrize("how", ["fails", "dies"])
@@ -343,7 +443,7 @@ def test_a_runtime_that_no_longer_starts_is_set_aside_and_can_be_tried_again(
     assert engine.runtimes == ()
     qtbot.waitUntil(lambda: makers.folders.read().set_aside == NAME)
     assert makers.make().overlay == ()
-    engine.reply("torch_report", REPORT)
+    reports_from(engine, makers.folders.root.parent)
     gpu.try_again()
     wait_for(qtbot, gpu, GpuState.IN_USE)
     assert engine.runtimes == (makers.folders.folder(NAME),)
@@ -425,7 +525,8 @@ def press(panel: GpuPanel, text: str) -> None:
 def services(tmp_path: Path, qapp: QApplication, makers: Makers) -> Iterator[Services]:
     with shell_services(tmp_path / "shell", qapp) as found:
         found.engine.reply("list_models", [])  # pyright: ignore[reportAttributeAccessIssue]
-        found.engine.reply("torch_report", REPORT)  # pyright: ignore[reportAttributeAccessIssue]
+        assert isinstance(found.engine, FakeEngineHost)
+        reports_from(found.engine, tmp_path)
         source = ListSource(makers.there.address, tmp_path / "list.json", keys=KEYS)
         updates = UpdateCheck(source, found.settings, version="0.0.9")
         yield replace(found, gpu=makers.start(found.engine), updates=updates)
@@ -450,7 +551,8 @@ def test_the_row_in_the_settings_leads_from_the_offer_to_the_removal(
     assert buttons(panel) == ["Download", "Not now"]
     press(panel, "Download")
     wait_for(qtbot, services.gpu, GpuState.IN_USE)
-    (remove,) = buttons(panel)
+    look, remove = buttons(panel)
+    assert look == "Look for newer software"
     assert remove.startswith("Remove, frees ")
     press(panel, remove)
     qtbot.waitUntil(lambda: buttons(panel) == ["Use my NVIDIA graphics card"])

@@ -176,6 +176,20 @@ def test_it_is_installed_for_the_user_and_removed_without_a_trace(wine: Wine, se
     assert_nothing_left(wine, folder)
 
 
+def test_the_uninstaller_is_signed_before_it_is_packed(
+    wine: Wine, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What stands in for a signature is a few bytes behind the program, where a real one is too."""
+    signer = tmp_path / "sign.sh"
+    signer.write_text('printf signed >> "$1"\n')
+    monkeypatch.setenv(nsis.SIGN_COMMAND, f'sh "{signer}" "%1"')
+    assert wine.run(str(compiled(nsis.read_payload(bundle), tmp_path, "0.2.0")), "/S") == 0
+    assert (program_folder(wine) / "uninstall.exe").read_bytes().endswith(b"signed")
+    monkeypatch.setenv(nsis.SIGN_COMMAND, "false")
+    with pytest.raises(nsis.SetupImpossible, match="makensis failed"):
+        compiled(nsis.read_payload(bundle), tmp_path, "0.2.0")
+
+
 def test_an_uninstaller_that_stays_where_it_is_can_be_waited_for(wine: Wine, setup: Path, bundle: Path) -> None:
     """And leaves itself, over which Strata can be installed again."""
     assert wine.run(str(setup), "/S") == 0

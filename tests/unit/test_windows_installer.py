@@ -79,11 +79,15 @@ def test_a_file_too_deep_for_the_suggested_folder_is_refused(payload: Any) -> No
         nsis.require_fitting(replace(payload, longest=196))
 
 
-def test_the_definitions_hold_whatever_a_path_has_in_it(payload: Any, tmp_path: Path) -> None:
+def test_the_definitions_hold_whatever_a_path_or_command_has_in_it(
+    payload: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(nsis.SIGN_COMMAND, 'sign "%1"')
     made = tmp_path / "$INSTDIR" / "setup.exe"
     text = nsis.definitions(payload, tmp_path, made, version="1.2rc1", machine="x86-unicode")
     assert f'!define OUTPUT "{tmp_path}/$$INSTDIR/setup.exe"' in text.replace("\\", "/")
     assert '!define VERSION_NUMBERS "1.2.0.0"' in text
+    assert '!define SIGN_COMMAND "sign $\\"%1$\\""' in text
     assert set(re.findall(r"\$\{([A-Z][A-Z_]+)\}", SCRIPT)) - set(re.findall("!define ([A-Z_]+)", SCRIPT)) <= {
         *re.findall("!define ([A-Z_]+)", text),
         *("BST_CHECKED", "WM_SETTEXT"),

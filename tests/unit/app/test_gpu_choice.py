@@ -58,8 +58,8 @@ def test_a_runtime_of_another_program_never_suits(other: dict[str, str]) -> None
 
 
 def test_of_two_with_the_same_cuda_the_newer_is_taken() -> None:
-    newer = entry(13, (580,), (7, 5), version="2")
-    assert choose_runtime(LABEL, driver((590,)), [newer, CUDA_13]) is newer
+    newer, newest = (entry(13, (580,), (7, 5), version=version) for version in ("9", "10"))
+    assert choose_runtime(LABEL, driver((590,)), [newest, newer, CUDA_13]) is newest
 
 
 def test_the_label_of_a_runtime_leaves_out_what_torch_was_built_for(tmp_path: Path) -> None:

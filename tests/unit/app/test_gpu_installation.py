@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import socket
+import threading
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,9 +16,10 @@ from app.engine_trial import TrialFailed
 from app.gpu import installation
 from app.gpu.installation import Installation, Phase
 from app.gpu.meter import Amount
-from app.gpu.part_download import DAMAGED_TRIES, WAITS_S, Interrupted
+from app.gpu.part_download import DAMAGED_TRIES, WAITS_S, Interrupted, PartDownload
 from app.gpu.runtime_folders import Kept, RuntimeFolders
-from app.signed_list import RuntimeEntry, read_list
+from app.signed_list import Part, RuntimeEntry, read_list
+from app.web import open_client
 from engine.api import DeviceCheck, TorchReport
 from engine.errors import DamagedFile, DeviceUnavailable, DiskFull, EngineError, HubError, HubUnreachable
 from tests.helpers.hub_server import Fault
@@ -288,3 +291,23 @@ def test_removing_frees_it_all(desk: Desk) -> None:
     desk.folders.remove(folder.name)
     assert desk.left() == []
     desk.folders.remove(folder.name)
+
+
+class Encrypted(socket.socket):
+    """As ``ssl.SSLSocket``: its own shutdown forgets the keys, under the hands of the thread that reads."""
+
+    def shutdown(self, how: int, /) -> None:
+        raise AssertionError("the keys are gone")
+
+
+def test_a_connection_is_broken_off_below_its_encryption(tmp_path: Path) -> None:
+    here, there = socket.socketpair()
+    with open_client() as client, there, Encrypted(fileno=here.detach()) as encrypted:
+        part = Part("https://x.example/part.zip", 1, "0" * 64)
+        stop = threading.Event()
+        download = PartDownload(
+            part, tmp_path / "part.zip", client, stop=stop, advanced=lambda _: None, said=lambda _: None
+        )
+        download._socket = encrypted
+        download.interrupt()
+        assert there.recv(1) == b""

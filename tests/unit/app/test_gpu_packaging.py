@@ -135,6 +135,16 @@ def test_wheels_that_would_not_fit_are_refused(
     assert not list(tmp_path.glob("out/*"))
 
 
+@pytest.mark.parametrize("other", [{"abi": "cp27"}, {"platform": "win-arm64"}])
+def test_a_runtime_is_packed_by_the_python_it_is_for(
+    packer: ModuleType, wheels: Path, cpu_runtime: Path, tmp_path: Path, other: dict[str, str]
+) -> None:
+    label = json.loads((cpu_runtime / "runtime.json").read_text())
+    (cpu_runtime / "runtime.json").write_text(json.dumps({**label, **other}))
+    with pytest.raises(packer.WrongWheels, match=f"The CPU runtime is for .*{next(iter(other.values()))}"):
+        packer.build(wheels, cpu_runtime, 13, "1", "https://x.example", tmp_path / "out")
+
+
 def test_a_key_is_made_once_and_two_signatures_let_one_replace_another(
     packer: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
