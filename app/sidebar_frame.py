@@ -12,7 +12,7 @@ from app.icons import icon
 from app.pages import PageName
 from app.shortcuts import key_text, shortcut
 from app.theme import tokens
-from app.widgets.buttons import icon_button
+from app.widgets.buttons import PressToolButton, icon_button
 from app.widgets.labels import label, line
 
 WIDE = 272
@@ -103,7 +103,7 @@ class SidebarFrame(QStackedWidget):
         return fold
 
     def _row(self, icon_name: str, text: str) -> QToolButton:
-        row = QToolButton()
+        row = PressToolButton()
         row.setProperty("kind", "row")
         row.setIcon(icon(icon_name))
         row.setIconSize(QSize(tokens().icon, tokens().icon))

@@ -20,7 +20,7 @@ from app.chat.thumbnails import Thumbnails
 from app.conversations.records import Attachment, Draft, StoredImage
 from app.icons import icon
 from app.theme import tokens
-from app.widgets.buttons import button, icon_button
+from app.widgets.buttons import PressToolButton, button, icon_button
 from app.widgets.labels import ElidedLabel, IconLabel
 
 _DRAFT_MS = 400
@@ -197,7 +197,7 @@ class Composer(QWidget):
     # Inside
 
     def _model_button(self) -> QToolButton:
-        result = QToolButton()
+        result = PressToolButton()
         result.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
         result.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         result.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.theme import tokens
-from app.widgets.buttons import button
+from app.widgets.buttons import PressButton, button
 from app.widgets.labels import IconLabel, label, paragraph
 
 
@@ -68,8 +68,8 @@ class EmptyChat(QWidget):
             self.tr("Plan three days in Lisbon on a small budget"),
         )
 
-    def _example(self, text: str) -> QPushButton:
-        result = QPushButton()
+    def _example(self, text: str) -> PressButton:
+        result = PressButton()
         result.setProperty("kind", "example")
         result.setAccessibleName(text)
         result.setMinimumHeight(76)

@@ -4,16 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QToolButton, QWidget
 
 from app.icons import icon
 from app.theme import tokens
 
 
-def button(text: str, kind: str = "", *, icon_name: str = "", parent: QWidget | None = None) -> QPushButton:
+class PressButton(QPushButton):
+    """Enter presses the button that has the focus, as Space does: outside a dialog Qt would do nothing."""
+
+    def keyPressEvent(self, arg__1: QKeyEvent) -> None:
+        super().keyPressEvent(_with_space_for_enter(arg__1))
+
+    def keyReleaseEvent(self, arg__1: QKeyEvent) -> None:
+        super().keyReleaseEvent(_with_space_for_enter(arg__1))
+
+
+class PressToolButton(QToolButton):
+    """A tool button that Enter presses as well."""
+
+    def keyPressEvent(self, arg__1: QKeyEvent) -> None:
+        super().keyPressEvent(_with_space_for_enter(arg__1))
+
+    def keyReleaseEvent(self, arg__1: QKeyEvent) -> None:
+        super().keyReleaseEvent(_with_space_for_enter(arg__1))
+
+
+def _with_space_for_enter(event: QKeyEvent) -> QKeyEvent:
+    is_plain = event.modifiers() in {Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier}
+    if event.key() not in {Qt.Key.Key_Return, Qt.Key.Key_Enter} or not is_plain:
+        return event
+    kind = QEvent.Type(event.type())
+    return QKeyEvent(kind, Qt.Key.Key_Space, Qt.KeyboardModifier.NoModifier, " ", event.isAutoRepeat())
+
+
+def button(text: str, kind: str = "", *, icon_name: str = "", parent: QWidget | None = None) -> PressButton:
     """``kind``: primary, danger, quiet, link, or none for the ordinary one."""
-    result = QPushButton(text, parent)
+    result = PressButton(text, parent)
     result.setAccessibleName(text)
     result.setAutoDefault(False)
     if kind:
@@ -28,9 +57,9 @@ def button(text: str, kind: str = "", *, icon_name: str = "", parent: QWidget | 
 
 def icon_button(
     icon_name: str, name: str, *, kind: str = "", size: int = 20, parent: QWidget | None = None
-) -> QToolButton:
+) -> PressToolButton:
     """An icon alone: ``name`` is what a screen reader says and the tooltip shows."""
-    result = QToolButton(parent)
+    result = PressToolButton(parent)
     result.setIcon(icon(icon_name, colour="accent_text" if kind == "primary" else "text_muted"))
     result.setIconSize(QSize(size, size))
     result.setToolTip(name)
@@ -61,7 +90,7 @@ class SegmentedControl(QWidget):
             self._add_segment(row, value, text)
 
     def _add_segment(self, row: QHBoxLayout, value: str, text: str) -> None:
-        segment = QToolButton(self)
+        segment = PressToolButton(self)
         segment.setText(text)
         segment.setAccessibleName(text)
         segment.setCheckable(True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QColor, QPalette
+from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -18,7 +19,7 @@ from app.icons import APP_ICON_SIZES, app_icon, icon, pixmap
 from app.paths import resources_dir
 from app.theme import Theme, ThemeChoice, tokens
 from app.tokens import DARK, LIGHT
-from app.widgets.buttons import SegmentedControl, icon_button
+from app.widgets.buttons import SegmentedControl, button, icon_button
 from app.widgets.column import CentredColumn
 from app.widgets.inputs import double_spin_box
 from app.widgets.labels import ElidedLabel
@@ -191,9 +192,18 @@ def test_an_empty_state_has_at_most_one_button(theme: Theme, qtbot: QtBot) -> No
 
 
 def test_a_button_of_an_icon_alone_has_a_name(theme: Theme, qtbot: QtBot) -> None:
-    button = icon_button("send", "Send")
-    qtbot.addWidget(button)
-    assert button.accessibleName() == button.toolTip() == "Send"
+    send = icon_button("send", "Send")
+    qtbot.addWidget(send)
+    assert send.accessibleName() == send.toolTip() == "Send"
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space])
+def test_enter_presses_the_button_that_has_the_focus_once(key: Qt.Key, theme: Theme, qtbot: QtBot) -> None:
+    for pressed in (button("Set up", "primary"), icon_button("send", "Send")):
+        qtbot.addWidget(pressed)
+        clicks = QSignalSpy(pressed.clicked)
+        qtbot.keyClick(pressed, key)
+        assert clicks.count() == 1
 
 
 def test_a_number_field_is_named_and_padded(theme: Theme, qtbot: QtBot) -> None:
