@@ -13,6 +13,8 @@ from filelock import FileLock
 from pytestqt.qtbot import QtBot
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+# Threads that wait for each other must not take the processor from those of the other workers.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 SIGNAL_WAIT_MS = 60_000
 """How long a test waits for what is about to happen: a machine that others use must not decide the result."""
