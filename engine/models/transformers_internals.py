@@ -34,6 +34,7 @@ from transformers.core_model_loading import (
     dot_natural_key,
     rename_source_key,
 )
+from transformers.modeling_outputs import MoeCausalLMOutputWithPast
 from transformers.modeling_utils import LoadStateDictConfig
 from transformers.utils import logging as transformers_logging
 
@@ -42,6 +43,10 @@ from engine.models.quantised_loading import EXPANDING, is_beside_packed
 
 LazyTensor = Any
 """Anything whose ``[...]`` gives a ``torch.Tensor``: a safetensors slice, a mapped tensor, our own reader."""
+
+if not hasattr(MoeCausalLMOutputWithPast, "image_outputs"):
+    # Llama4ForConditionalGeneration of transformers 5.24 asks its language model's output for it, and fails.
+    MoeCausalLMOutputWithPast.image_outputs = None  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @dataclass(frozen=True, slots=True)

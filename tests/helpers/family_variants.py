@@ -118,8 +118,6 @@ SKIPPED: Mapping[str, str] = {
     "TimmWrapperModel requires the PIL library but it was not found); gemma3n_text is its language model",
     "gemma4_assistant": _DRAFT_HEAD,
     "gemma4_unified_assistant": _DRAFT_HEAD,
-    "llama4+image_text": "its forward fails in transformers 5.24 (AttributeError: "
-    "'MoeCausalLMOutputWithPast' object has no attribute 'image_outputs'); llama4 is its language model",
     "musicgen": _MUSIC.format("MusicgenConfig"),
     "musicgen_melody": _MUSIC.format("MusicgenMelodyConfig"),
 }
