@@ -19,7 +19,7 @@ DOWNLOAD_AGAIN = "Download this file again."
 class FileFormat(StrEnum):
     """``PICKLE`` is any file torch.save writes; ``UNKNOWN`` is anything that is not listed here."""
 
-    GGUF = "gguf"
+    GGUF = "GGUF"
     SAFETENSORS = "safetensors"
     PICKLE = "pickle"
     HTML = "html"

@@ -95,7 +95,7 @@ def _was_cut_from(model: StoredModel, folder: Path) -> bool:
 
 def _open_file(path: Path) -> Source:
     found = recognise(read_head(path))
-    if found is FileFormat.GGUF:
+    if found is FileFormat.GGUF or path.suffix.lower() == ".gguf":
         return open_gguf(path)
     if found in (FileFormat.SAFETENSORS, FileFormat.PICKLE) or path.name == "config.json":
         raise SourceError(f"{path.name} is one file of a model.", f"Give the folder that holds it: {path.parent}")

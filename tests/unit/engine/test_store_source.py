@@ -269,6 +269,7 @@ def test_bad_input_is_one_sentence_and_a_next_step(
         ("model.gguf", b"", "is empty"),
         ("model.gguf", b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 1), "is damaged or cut off"),
         ("model.gguf", b"GGUF" + struct.pack("<IQQ", 3, 1, 1), "is damaged or cut off"),
+        ("model.gguf", bytes(range(1, 200)), "(199 bytes) is not a GGUF file."),
         ("notes.txt", b"hello", "is not a model"),
         ("model.safetensors", struct.pack("<Q", 2) + b"{}", "is one file of a model"),
     ],
