@@ -254,27 +254,31 @@ class CostStep(StepView):
             return
         if cost.is_download:
             title = self.tr("Keep the downloaded files as well")
-            text = self.tr(
-                "At the peak {peak} instead of {usual_peak}; afterwards {after} instead of {usual_after}. "
+            what = self.tr(
                 "Otherwise each file is removed once every block cut from it has been read back and verified."
             )
         else:
             title = self.tr("Delete the original as it is cut")
-            text = self.tr(
-                "At the peak {peak} instead of {usual_peak}; afterwards {after} instead of {usual_after}. Each weight "
-                "file of the original goes only once every block cut from it has been read back and verified. "
-                "The original is then gone from its place, also for other programs."
+            what = self.tr(
+                "Each weight file of the original goes only once every block cut from it has been read back and "
+                "verified. The original is then gone from its place, also for other programs."
             )
         self.box.setText(title)
         self.box.setAccessibleName(title)
-        self._box_text.setText(
-            text.format(
-                peak=format_size(ticked.disk_peak_bytes),
-                usual_peak=format_size(cost.plan.disk_peak_bytes),
-                after=self._change(ticked.disk_after_bytes),
-                usual_after=self._change(cost.plan.disk_after_bytes),
-            )
-        )
+        self._box_text.setText(" ".join([*self._differences(ticked, cost.plan), what]))
+
+    def _differences(self, ticked: ModelPlan, usual: ModelPlan) -> list[str]:
+        """A sentence for each figure that the box changes as far as it is shown."""
+        sentences: list[str] = []
+        peak, usual_peak = format_size(ticked.disk_peak_bytes), format_size(usual.disk_peak_bytes)
+        if peak != usual_peak:
+            sentences.append(self.tr("At the peak {peak} instead of {usual}.").format(peak=peak, usual=usual_peak))
+        after, usual_after = self._change(ticked.disk_after_bytes), self._change(usual.disk_after_bytes)
+        if after != usual_after:
+            is_alike = (ticked.disk_after_bytes < 0) is (usual.disk_after_bytes < 0)
+            usual_after = format_size(abs(usual.disk_after_bytes)) if is_alike else usual_after
+            sentences.append(self.tr("Afterwards {after} instead of {usual}.").format(after=after, usual=usual_after))
+        return sentences
 
     def _change(self, nbytes: int) -> str:
         size = format_size(abs(nbytes))

@@ -558,10 +558,6 @@
         <translation>同时保留下载的文件</translation>
     </message>
     <message>
-        <source>At the peak {peak} instead of {usual_peak}; afterwards {after} instead of {usual_after}. Otherwise each file is removed once every block cut from it has been read back and verified.</source>
-        <translation>峰值为 {peak}，而不是 {usual_peak}；完成后{after}，而不是{usual_after}。否则，当从某个文件切出的每一块都已读回并校验后，会移除该文件。</translation>
-    </message>
-    <message>
         <source>Delete the original as it is cut</source>
         <translation>边切分边删除原文件</translation>
     </message>
@@ -646,16 +642,28 @@
         <translation>它是在 {folder} 中开始的，也将在那里完成。</translation>
     </message>
     <message>
+        <source>Otherwise each file is removed once every block cut from it has been read back and verified.</source>
+        <translation>否则，当从某个文件切出的每一块都已读回并校验后，会移除该文件。</translation>
+    </message>
+    <message>
+        <source>Each weight file of the original goes only once every block cut from it has been read back and verified. The original is then gone from its place, also for other programs.</source>
+        <translation>只有当从某个权重文件切出的每一块都已读回并校验后，才会删除该文件。之后原文件将不复存在，其他程序也无法再使用。</translation>
+    </message>
+    <message>
+        <source>At the peak {peak} instead of {usual}.</source>
+        <translation>峰值为 {peak}，而不是 {usual}。</translation>
+    </message>
+    <message>
         <source>Free some space, or let it go to another drive.</source>
         <translation>请腾出一些空间，或让它存放到另一块硬盘。</translation>
     </message>
     <message>
-        <source>At the peak {peak} instead of {usual_peak}; afterwards {after} instead of {usual_after}. Each weight file of the original goes only once every block cut from it has been read back and verified. The original is then gone from its place, also for other programs.</source>
-        <translation>峰值为 {peak}，而不是 {usual_peak}；完成后{after}，而不是{usual_after}。只有当从某个权重文件切出的每一块都已读回并校验后，才会删除该文件。之后原文件将不复存在，其他程序也无法再使用。</translation>
-    </message>
-    <message>
         <source>{size} less than today</source>
         <translation>比现在少 {size}</translation>
+    </message>
+    <message>
+        <source>Afterwards {after} instead of {usual}.</source>
+        <translation>完成后{after}，而不是{usual}。</translation>
     </message>
     <message>
         <source>{size} more than today</source>

@@ -260,6 +260,26 @@ def test_deleting_the_original_is_offered_with_the_change_in_figures(
     assert engine.asked("split")[0].kwargs["delete_original"] is True
 
 
+@pytest.mark.parametrize(
+    ("peak", "after", "text"),
+    [
+        (6, -1, "At the peak 6.00 GB instead of 30.0 GB. Afterwards 1.00 GB less than today instead of 28.0 GB more"),
+        (30, 2, "Afterwards 2.00 GB more than today instead of 28.0 GB. Each weight file"),
+    ],
+)
+def test_what_deleting_the_original_changes_is_said_once(
+    qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage], tmp_path: Path, peak: int, after: int,
+    text: str,
+) -> None:  # fmt: skip
+    large = replace(PLAN, disk_peak_bytes=30 * GB, disk_after_bytes=28 * GB)
+    less = replace(PLAN, disk_peak_bytes=peak * GB, disk_after_bytes=after * GB)
+    engine.reply("plan", lambda request: less if request.kwargs["delete_original"] else large)
+    page = open_page()
+    page.choice.choose_path(tmp_path / "Qwen3-14B")
+    qtbot.waitUntil(page.cost.box.isVisible)
+    assert any(label.text().startswith(text) for label in page.cost.findChildren(QLabel))
+
+
 def test_too_little_room_says_need_and_have_and_offers_the_deletion_that_helps(
     qtbot: QtBot, engine: FakeEngineHost, open_page: Callable[[], WizardPage], tmp_path: Path
 ) -> None:
