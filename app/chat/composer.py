@@ -20,6 +20,7 @@ from app.chat.thumbnails import Thumbnails
 from app.conversations.records import Attachment, Draft, StoredImage
 from app.icons import icon
 from app.theme import tokens
+from app.user_folders import documents
 from app.widgets.buttons import PressToolButton, button, icon_button
 from app.widgets.labels import ElidedLabel, IconLabel
 
@@ -312,7 +313,7 @@ class Composer(QWidget):
         self.edit_ended.emit()
 
     def _choose_files(self) -> None:
-        names, _ = QFileDialog.getOpenFileNames(self, self._attach_name())
+        names, _ = QFileDialog.getOpenFileNames(self, self._attach_name(), str(documents()))
         self.attach_files([Path(each) for each in names])
 
     def _attach_name(self) -> str:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QStandardPaths, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.background import Background
 from app.conversations.exchange import Headings, export_json, export_markdown, import_json
 from app.conversations.store import ConversationStore
 from app.engine_texts import shown_text
+from app.user_folders import documents
 from engine.errors import EngineError
 
 
@@ -42,7 +43,7 @@ class ExchangeDeeds(QObject):
         )
 
     def import_chats(self) -> None:
-        path, _ = QFileDialog.getOpenFileName(self._window, self.tr("Import chats"), str(_documents()), "JSON (*.json)")
+        path, _ = QFileDialog.getOpenFileName(self._window, self.tr("Import chats"), str(documents()), "JSON (*.json)")
         if path:
             call = Background(partial(_import, self._store, Path(path)), self)
             call.done.connect(self._say_imported)
@@ -50,7 +51,7 @@ class ExchangeDeeds(QObject):
 
     def _export(self, name: str, write: Callable[[Path], object]) -> None:
         kinds = "Markdown (*.md)" if name.endswith(".md") else "JSON (*.json)"
-        path, _ = QFileDialog.getSaveFileName(self._window, self.tr("Export"), str(_documents() / name), kinds)
+        path, _ = QFileDialog.getSaveFileName(self._window, self.tr("Export"), str(documents() / name), kinds)
         if path:
             call = Background(lambda: write(Path(path)), self)
             call.done.connect(lambda: self._say_exported(Path(path)))
@@ -76,10 +77,6 @@ def file_name(title: str) -> str:
     """A title that every system takes as a file's name."""
     kept = "".join(each if each.isalnum() or each in " -_" else " " for each in title)
     return " ".join(kept.split())[:60] or "chat"
-
-
-def _documents() -> Path:
-    return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation))
 
 
 def _import(store: ConversationStore, path: Path) -> list[int]:

@@ -29,6 +29,7 @@ from app.chat.thumbnails import Thumbnails, read_scaled
 from app.conversations.records import StoredImage
 from app.icons import pixmap
 from app.theme import tokens
+from app.user_folders import documents
 from app.widgets.buttons import button
 from app.widgets.labels import label
 
@@ -153,7 +154,7 @@ class ImageDialog(QDialog):
 
     def _save(self) -> None:
         name = f"{Path(self._image.name).stem}{self._path.suffix}"
-        path, _ = QFileDialog.getSaveFileName(self, self.tr("Save a copy"), name)
+        path, _ = QFileDialog.getSaveFileName(self, self.tr("Save a copy"), str(documents() / name))
         if path:
             call = Background(partial(shutil.copyfile, self._path, path), self)
             call.done.connect(lambda: self._said.setText(self.tr("Saved")))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWid
 
 from app.icons import icon
 from app.theme import tokens
+from app.user_folders import downloads
 from app.widgets.buttons import button, icon_button
 from app.widgets.column import section
 from app.widgets.labels import ElidedLabel, IconLabel, label
@@ -60,7 +61,7 @@ class FoldersView(QWidget):
         return row
 
     def _ask_folder(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(self, self.tr("A folder of models"))
+        chosen = QFileDialog.getExistingDirectory(self, self.tr("A folder of models"), str(downloads()))
         if chosen:
             self.add_asked.emit(chosen)
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QProgressBar,
 from app.catalogue import CatalogueEntry
 from app.icons import icon
 from app.theme import tokens
+from app.user_folders import downloads
 from app.widgets.buttons import button
 from app.widgets.column import section
 from app.widgets.labels import paragraph
@@ -107,7 +108,7 @@ class ChoiceStep(StepView):
         self._hub_notice.show_error(NoticeKind.WARNING, error, action=self.tr("Try again"))
 
     def ask_folder(self) -> None:
-        chosen = QFileDialog.getExistingDirectory(self, self.tr("The folder of a model"))
+        chosen = QFileDialog.getExistingDirectory(self, self.tr("The folder of a model"), str(downloads()))
         if chosen:
             self.choose_path(Path(chosen))
 
@@ -161,7 +162,7 @@ class ChoiceStep(StepView):
 
     def _ask_file(self) -> None:
         chosen, _ = QFileDialog.getOpenFileName(
-            self, self.tr("A .gguf file"), "", self.tr("Models (*.gguf);;All files (*)")
+            self, self.tr("A .gguf file"), str(downloads()), self.tr("Models (*.gguf);;All files (*)")
         )
         if chosen:
             self.choose_path(Path(chosen))
