@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -107,10 +108,10 @@ def test_what_a_killed_removal_left_is_no_model_and_goes_with_the_next(store: Mo
     assert not (store.models_folder / ".trash-left").exists()
 
 
-def hold_lock(data_dir: Path, folder: Path, ready: object, done: object) -> None:
+def hold_lock(data_dir: Path, folder: Path, ready: Event, done: Event) -> None:
     with ModelStore(data_dir).lock(folder):
-        ready.set()  # type: ignore[attr-defined]
-        done.wait(30)  # type: ignore[attr-defined]
+        ready.set()
+        done.wait(30)
 
 
 def test_a_model_another_process_works_on_is_not_removed(store: ModelStore, split: Path) -> None:

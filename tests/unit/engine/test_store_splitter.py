@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -176,7 +177,8 @@ def test_leaving_the_iterator_ends_the_writer_and_keeps_what_is_done(tmp_path: P
     for event in events:
         if isinstance(event, JobProgress) and event.block_name == "layer-001":
             break
-    events.close()  # type: ignore[attr-defined]
+    assert isinstance(events, Generator)
+    events.close()
     assert not list(store.models_folder.rglob("*.part"))
     cut(checkpoint, store)
 
