@@ -1,6 +1,7 @@
-"""transformers' experts interface, for an experts module that runs its own eager code on experts that come and go.
+"""An experts module that runs its own eager code on experts that come and go: by transformers' experts interface, or
+in place of its forward where it multiplies the batch of all experts.
 
-Owns what is registered there; knows nothing of slots, caches and files.
+Owns what is registered and replaced there; knows nothing of slots, caches and files.
 """
 
 # pyright: reportPrivateUsage=false
