@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
-from app.chat.flow_layout import FlowLayout
 from app.chat.image_views import ImageButton
 from app.chat.thumbnails import Thumbnails
 from app.conversations.records import Attachment, StoredImage
 from app.theme import tokens
 from app.widgets.buttons import icon_button
+from app.widgets.flow_layout import FlowLayout
 from app.widgets.labels import IconLabel, label
 
 MOST = 20

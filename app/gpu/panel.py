@@ -6,7 +6,7 @@ Shows the service's status and tells it what was pressed. Must not know the page
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from app.engine_texts import shown_text
 from app.gpu.service import GpuRuntime
@@ -25,6 +25,7 @@ from app.gpu.texts import (
 )
 from app.theme import tokens
 from app.widgets.buttons import button
+from app.widgets.flow_layout import FlowLayout
 from app.widgets.labels import paragraph
 from app.widgets.notice_bar import NoticeBar, NoticeKind
 from app.widgets.states import ProgressLine
@@ -63,12 +64,11 @@ class GpuPanel(QWidget):
         for each in (self.line, self.figures, self.problem):
             column.addWidget(each)
         column.addSpacing(look.xs)
-        feet = QHBoxLayout()
-        feet.setSpacing(look.s)
+        feet = QWidget()
+        flow = FlowLayout(feet, spacing=look.s)
         for each in self.buttons:
-            feet.addWidget(each)
-        feet.addStretch(1)
-        column.addLayout(feet)
+            flow.addWidget(each)
+        column.addWidget(feet)
         gpu.changed.connect(self._follow)
         self._follow()
 

@@ -58,6 +58,8 @@ class FlowLayout(QLayout):
         """The height it takes."""
         x, y, line_height = area.x(), area.y(), 0
         for item in self._items:
+            if item.isEmpty():  # hidden
+                continue
             hint = item.sizeHint()
             if x > area.x() and x + hint.width() > area.right() + 1:
                 x, y, line_height = area.x(), y + line_height + self._gap, 0
